@@ -79,22 +79,9 @@ export function readCopyConfig({ from, to, ...flags }: CopyFlags, environment: E
   })
 }
 
-/** Returns the maximum age in ms; null for no limit. @throws Refusal settings_invalid, listing every fault */
-export function readBackupMaxAge(flags: Flags, environment: Environment = process.env): number | null {
-  return valuesOf(readSettings(environment, flags, [])).backupMaxAge ?? null
-}
-
-export function readClinicZone(flags: Flags, environment: Environment = process.env): string | undefined {
-  return readSettings(environment, flags, []).clinicZone
-}
-
-/** Returns the retention period in years; null for none. @throws Refusal settings_invalid, listing every fault */
-export function readRetention(flags: Flags, environment: Environment = process.env): number | null {
-  return valuesOf(readSettings(environment, flags, [])).retention ?? null
-}
-
-export function readRequireOperator(flags: Flags, environment: Environment = process.env): boolean {
-  return valuesOf(readSettings(environment, flags, [])).requireOperator
+/** @throws Refusal settings_invalid, listing every fault */
+export function readValues(flags: Flags, environment: Environment = process.env): Values {
+  return valuesOf(readSettings(environment, flags, []))
 }
 
 /** Returns a null `setting` if no database is set. @throws Refusal settings_invalid, listing every fault */
@@ -143,22 +130,9 @@ function tlsFrom(environment: Environment, { tlsCertificate, tlsKey }: Flags): C
   return { certificate: tlsCertificate, key: tlsKey, isCredential: isCredential(environment, tlsKey) }
 }
 
-export type LimitValues = Pick<
-  Values,
-  | 'nodes'
-  | 'readsPerMinute'
-  | 'bookingsPerMinute'
-  | 'intakesPerHour'
-  | 'failedAuthenticationsPerMinute'
-  | 'openRequests'
-  | 'openIntakes'
-  | 'emailConflictsPerHour'
-  | 'cacheMib'
->
-
 const mebibyte = 1024 * 1024
 
-export function limitsOf(values: LimitValues): Limits {
+export function limitsOf(values: Values): Limits {
   const rate = (most: number | null) => (most === null ? null : perMinute(most))
   return Object.freeze({
     nodes: values.nodes,

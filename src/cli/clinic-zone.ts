@@ -1,4 +1,4 @@
-import { readClinicZone } from '../config'
+import { readValues } from '../config'
 import { didYouMean } from '../domain/did-you-mean'
 import { Refusal } from '../domain/errors'
 import { foldName } from '../domain/member'
@@ -20,7 +20,7 @@ export function requireZone(zones: ZoneData, name: string, flag: string): TimeZo
 
 /** Replaces `today` and `tomorrow` by a date if a clinic zone is set. @param now ms */
 export function dateAtClinic(zones: ZoneData, flags: object, word: string, now: number): string {
-  const name = readClinicZone(flags)
+  const { clinicZone: name } = readValues(flags)
   if (name === undefined) return word
   const day = namedDay(word, requireZone(zones, name, settings.clinicZone.flag), now)
   return day === null ? word : formatDate(day)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Command, Option } from 'commander'
-import { operatorVariable, readRequireOperator, readStorageConfig, type StorageConfig } from '../config'
+import { operatorVariable, readStorageConfig, readValues, type StorageConfig } from '../config'
 import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import type { Upgrade } from '../domain/ports/database'
@@ -23,12 +23,6 @@ export const storageSettings = ['settings', 'database', 'masterKeyFile', 'master
 /** Flags that are also accepted before the name of the command. */
 export const storageFlags: readonly string[] = storageSettings.map((name) => settings[name].flag)
 
-function headingOf(name: SettingName): string | undefined {
-  return storageSettings.some((each) => each === name)
-    ? 'Storage options (anywhere on the command line):'
-    : undefined
-}
-
 /** Moves the storage options to the end of help: they are the same for every command. */
 export function storageLast(command: Command): void {
   const isLast = ({ helpGroupHeading }: Option) => Number(helpGroupHeading !== undefined)
@@ -40,8 +34,9 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
   for (const name of names) {
     const { flag, argument, variable, meaning }: Setting = settings[name]
     const option = command.createOption([flag, argument ?? ''].join(' ').trim(), `${meaning} (${variable})`)
-    const heading = headingOf(name)
-    command.addOption(heading === undefined ? option : option.helpGroup(heading))
+    if (storageSettings.some((each) => each === name))
+      option.helpGroup('Storage options (anywhere on the command line):')
+    command.addOption(option)
   }
   return command
 }
@@ -53,14 +48,14 @@ export type Work<On> = (on: On, act: MakeAct) => Promise<void>
 
 export async function withRecords(flags: object, work: Work<Records>): Promise<void> {
   const config = readStorageConfig(flags)
-  const { records, close } = await openRecords(config)
-  try {
-    await work(records, makeAct)
-  } catch (error) {
-    throw await explained(error, config)
-  } finally {
-    await close()
-  }
+  await explaining(config, async () => {
+    const { records, close } = await openStorage(optionsOf(config))
+    try {
+      await work(records, makeAct)
+    } finally {
+      await close()
+    }
+  })
 }
 
 export interface RecordsAndZones {
@@ -73,23 +68,13 @@ export function withZones(flags: object, work: Work<RecordsAndZones>): Promise<v
   return withRecords(flags, (context, act) => work({ context, zones }, act))
 }
 
-async function openRecords(config: StorageConfig) {
-  try {
-    return await openStorage(optionsOf(config))
-  } catch (error) {
-    throw await explained(error, config)
-  }
-}
-
 /** Null if the schema was up to date. */
-export async function upgradeProduction(config: StorageConfig): Promise<Upgrade | null> {
-  try {
+export function upgradeProduction(config: StorageConfig): Promise<Upgrade | null> {
+  return explaining(config, async () => {
     const { upgraded, close } = await openStorage({ ...optionsOf(config), upgrade: true, report: () => {} })
     await close()
     return upgraded
-  } catch (error) {
-    throw await explained(error, config)
-  }
+  })
 }
 
 export function withContext(flags: object, work: Work<Context>): Promise<void> {
@@ -99,34 +84,34 @@ export function withContext(flags: object, work: Work<Context>): Promise<void> {
 /** Gives `work` an `act` that throws if the server and this command have different zone data. */
 export async function withService(flags: object, work: Work<Service>): Promise<void> {
   const config = readStorageConfig(flags)
-  const service = await openProduction(config)
-  try {
-    const refusal = await refuseOtherZoneData(service.context, service.zones)
-    await work(service, () => {
-      if (refusal) throw refusal
-      return makeAct()
-    })
-  } catch (error) {
-    throw await explained(error, config)
-  } finally {
-    await service.close()
-  }
+  await explaining(config, async () => {
+    const service = await openService(optionsOf(config))
+    try {
+      const refusal = await refuseOtherZoneData(service.context, service.zones)
+      await work(service, () => {
+        if (refusal) throw refusal
+        return makeAct()
+      })
+    } finally {
+      await service.close()
+    }
+  })
 }
 
 /** Replaces a known database error by an error with an explanation for the operator. */
-async function explained(error: unknown, config: StorageConfig): Promise<unknown> {
-  return (await databaseAt(config)).explain(error)
+async function explaining<T>(config: StorageConfig, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw (await databaseAt(config)).explain(error)
+  }
 }
 
-export async function openProduction(
+export function openProduction(
   config: StorageConfig & Pick<ServiceOptions, 'limits'>,
-  allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone' | 'report'> = {},
+  allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone' | 'report'>,
 ): Promise<Service> {
-  try {
-    return await openService({ ...optionsOf(config), ...allowed })
-  } catch (error) {
-    throw await explained(error, config)
-  }
+  return explaining(config, () => openService({ ...optionsOf(config), ...allowed }))
 }
 
 function optionsOf(config: StorageConfig): ServiceOptions {
@@ -139,7 +124,7 @@ export function makeAct(): Act {
 
 /** @throws Refusal operator_unknown if --require-operator is set and the audit log could not name the person */
 export function requireOperator(flags: object): void {
-  if (!readRequireOperator(flags) || operator().isNamed) return
+  if (!readValues(flags).requireOperator || operator().isNamed) return
   const action = `log in as yourself, or hand over your account in ${operatorVariable}`
   throw new Refusal('operator_unknown', 'the audit log could not name you, so no person is shown', { action })
 }

@@ -1,4 +1,4 @@
-import type { Act, AuditLine, AuditSubject } from '../domain/audit'
+import type { Act, AuditSubject } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
 import { Refusal, type RefusalCount } from '../domain/errors'
 import { foldName, type MatchedBy, type Member, matcherOf } from '../domain/member'
@@ -163,11 +163,6 @@ export async function wasErased({ store }: Pick<Records, 'store'>, id: number): 
   const filter = { record: `member ${id}`, actions: ['member.erase'] as const }
   const erasures = await store.read(({ audit }) => audit.list(Number.MAX_SAFE_INTEGER, filter))
   return erasures.some(({ outcome }) => outcome === 'done')
-}
-
-/** Returns the address, or the IPv6 /64 network, in the audit line of a token's use. */
-export function addressOfUse({ outcome }: Pick<AuditLine, 'outcome'>): string {
-  return outcome.split(', kid ', 1)[0] as string
 }
 
 /** Number of the newest audit lines in which refusals are counted. */

@@ -14,7 +14,7 @@ import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain
 import type { Decision } from '../domain/ports/writes'
 import { dayMillis } from '../scheduling/calendar'
 import { type Context, type Records, thenShow } from './context'
-import { addressOfUse, countRefusalsToday } from './find-records'
+import { countRefusalsToday } from './find-records'
 import { matchingLines } from './maintenance'
 import { moreAddresses } from './notebook'
 import { listPartners } from './partners'
@@ -113,36 +113,22 @@ export function concernsAbout(key: KeyRecord, now: number): string[] {
   ]
 }
 
-/** An address that has used a partner's tokens. An IPv6 address is shown as its /64 network. */
-export interface AddressUse {
-  readonly partnerId: number
-  readonly address: string
-  /** The newest UTC day, as the time (ms) of its first call. */
-  readonly lastAt: number
-}
-
-/** Returns the addresses of a partner in the last 30 days, newest first. @param now ms */
-export async function listAddresses(
-  { store }: Pick<Records, 'store'>,
-  now: number,
-  { id }: Partner,
-): Promise<AddressUse[]> {
+/**
+ * Returns the addresses that used a partner's tokens in the last 30 days, newest first. An IPv6 address is shown as its /64
+ * network. `lastAt` is the newest UTC day, as the time (ms) of its first call. @param now ms
+ */
+export async function listAddresses({ store }: Pick<Records, 'store'>, now: number, { id }: Partner) {
   const since = now - (now % dayMillis) - addressDays * dayMillis
   const filter = { since, actions: ['token.use'] as const, record: `partner ${id}` }
   const lines = await store.read(({ audit }) => audit.list(mostUses, filter))
-  const newest = lines.toReversed()
-  return [...Map.groupBy(newest, (line) => `${line.actor} ${addressOfUse(line)}`).values()].flatMap(
-    ([line]) =>
-      line
-        ? [
-            {
-              partnerId: Number(line.actor.replace('partner ', '')),
-              address: addressOfUse(line),
-              lastAt: line.at,
-            },
-          ]
-        : [],
-  )
+  const newest = new Map<string, number>()
+  for (const { at, outcome } of lines) {
+    const [address] = outcome.split(', kid ', 1) as [string]
+    // Moves a known address to the end.
+    newest.delete(address)
+    newest.set(address, at)
+  }
+  return [...newest].reverse().map(([address, lastAt]) => ({ partnerId: id, address, lastAt }))
 }
 
 /**

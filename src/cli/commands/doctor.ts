@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Flags, readBackupMaxAge, readRetention } from '../../config'
+import { type Flags, readValues } from '../../config'
 import { Refusal } from '../../domain/errors'
 import { type Finding, finding, type Remedies, withRemedy } from '../../domain/ports/maintenance'
 import {
@@ -41,9 +41,9 @@ async function examine(flags: DoctorFlags): Promise<undefined> {
   // Runs before the records are opened, because a process cannot open the same database file twice.
   const ofDirectory = await directoryFindings(flags)
   await withRecords(flags, async (records) => {
-    const ofDatabase = await checkDatabase(records, readBackupMaxAge(flags), flags.all ?? false)
-    const retention = readRetention(flags)
-    const ofRetention = retention === null ? [] : [await retentionFinding(records, retention)]
+    const { backupMaxAge = null, retention } = readValues(flags)
+    const ofDatabase = await checkDatabase(records, backupMaxAge, flags.all ?? false)
+    const ofRetention = retention === undefined ? [] : [await retentionFinding(records, retention)]
     const ofHost = await records.maintenance.checkHost()
     const all = [...ofDatabase, ...ofRetention, ...ofDirectory, ...ofHost]
     const findings = all.map((found) => withRemedy(found, remedies))

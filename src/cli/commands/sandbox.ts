@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { type LimitValues, limitsOf } from '../../config'
+import { limitsOf } from '../../config'
 import { builtInDirectory, withGenerated } from '../../directory-files/sandbox'
 import type { Act } from '../../domain/audit'
 import { slotMillis } from '../../domain/booking-request'
@@ -19,7 +19,7 @@ import { zoneDataNote } from '../../operations/maintenance'
 import { findExampleSlot } from '../../operations/offer-slots'
 import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { databaseAt, openService, type Service } from '../../service'
-import { settings, valuesOf } from '../../settings'
+import { settings, type Values, valuesOf } from '../../settings'
 import { cap, databaseFile, startingInstant, webAddress, wholeNumber } from '../arguments'
 import { json, plainCommand } from '../command'
 import { readJsonFile } from '../directory-files'
@@ -27,7 +27,7 @@ import { isOnTerminal, openTerminalLog } from '../terminal/log'
 import { printJson, printLines, printNotice } from '../terminal/output'
 import { shutdownRequest } from './serve'
 
-interface Options extends Partial<LimitValues> {
+interface Options extends Partial<Record<LimitName, number | null>> {
   readonly port: number
   readonly host: string
   readonly baseUrl?: string
@@ -152,7 +152,7 @@ function open(database: string, key: string, options: Options, create: boolean):
   })
 }
 
-const noLimits: LimitValues = {
+const noLimits: Values = {
   ...valuesOf({}),
   ...(Object.fromEntries(limitNames.map((name) => [name, null])) as Record<LimitName, null>),
 }

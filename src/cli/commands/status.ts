@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Flags, readBackupMaxAge } from '../../config'
+import { type Flags, readValues } from '../../config'
 import { isBackupTooOld, type ServerNote } from '../../domain/ports/maintenance'
 import { askServer } from '../../http/listening/hosts'
 import {
@@ -100,9 +100,9 @@ async function show({
   flags,
 }: Call<RecordsAndZones, Flags & CommonFlags>): Promise<Answer> {
   const now = context.clock.now()
-  const maxAge = readBackupMaxAge(flags)
+  const { backupMaxAge = null } = readValues(flags)
   const status = await readStatus(context, zones, askServer, now)
-  const toDo = firstAid(status, isBackupTooOld(status.backups, now, maxAge))
+  const toDo = firstAid(status, isBackupTooOld(status.backups, now, backupMaxAge))
   if (status.servers.length === 0 || status.servers.some(({ state }) => state !== 'up'))
     process.exitCode = exitCodes.unhealthy
   return {

@@ -39,12 +39,6 @@ interface MetricsListening {
 /** Serves GET /metrics on 127.0.0.1. Throws the system's error if the port is in use. */
 export function listenForMetrics(port: number, measured: Measured): MetricsListening {
   const lag = new Distribution(durationBounds)
-  let due = elapsedMillis() + beatMillis
-  const beat = setInterval(() => {
-    const now = elapsedMillis()
-    lag.note(Math.max(0, now - due))
-    due = now + beatMillis
-  }, beatMillis)
   const records = cached(recordsKnownMillis, () => measured.records().catch(() => null))
   const read = cached(knownMillis, async () => {
     // If the database fails, the other metrics are still reported.
@@ -55,18 +49,19 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
       ...processMetrics(measured, lag),
     ])
   })
-  try {
-    const { port: actual, stop } = listenLocally('--metrics-port', port, answering(read))
-    return {
-      port: actual,
-      stop() {
-        clearInterval(beat)
-        return stop()
-      },
-    }
-  } catch (error) {
-    clearInterval(beat)
-    throw error
+  const { port: actual, stop } = listenLocally('--metrics-port', port, answering(read))
+  let due = elapsedMillis() + beatMillis
+  const beat = setInterval(() => {
+    const now = elapsedMillis()
+    lag.note(Math.max(0, now - due))
+    due = now + beatMillis
+  }, beatMillis)
+  return {
+    port: actual,
+    stop() {
+      clearInterval(beat)
+      return stop()
+    },
   }
 }
 
@@ -105,15 +100,23 @@ function cached<T>(millis: number, ask: () => Promise<T>): () => Promise<T> {
 }
 
 function gauge(name: string, help: string, samples: readonly Sample[]): Metric {
-  return { ...{ name, help, samples }, type: 'gauge' }
+  return { name, help, samples, type: 'gauge' }
 }
 
-function value(name: string, help: string, value: number | null): Metric {
-  return gauge(name, help, value === null ? [] : [[{}, value]])
+function value(name: string, help: string, value: number | null | undefined): Metric {
+  return gauge(name, help, known({}, value))
 }
 
-function instant(name: string, help: string, at: number | null): Metric {
-  return value(`${name}_timestamp_seconds`, help, at === null ? null : at / 1_000)
+function instant(name: string, help: string, at: number | null | undefined): Metric {
+  return value(`${name}_timestamp_seconds`, help, at && at / 1_000)
+}
+
+function counter(name: string, help: string, count: number): Metric {
+  return { name, help, type: 'counter', samples: [[{}, count]] }
+}
+
+function histogram(name: string, help: string, of: Distribution, scale = 1 / 1_000): Histogram {
+  return { name, help, type: 'histogram', scale, of: [[{}, of]] }
 }
 
 function serviceMetrics(
@@ -148,36 +151,32 @@ function serviceMetrics(
       "Newest audit line's time minus this machine's clock; 0 if the clock is not behind.",
       records && records.behindMillis / 1_000,
     ),
-    instant(
-      'anteroom_backup_last',
-      'Time of the last backup; absent if there is none.',
-      records?.backedUpAt ?? null,
-    ),
+    instant('anteroom_backup_last', 'Time of the last backup; absent if there is none.', records?.backedUpAt),
     instant(
       'anteroom_drill_last',
       'Time of the last drill of a backup; absent if there is none.',
-      records?.drilledAt ?? null,
+      records?.drilledAt,
     ),
     value(
       'anteroom_unread_risk',
       'Requests with a raised or unreadable ninth PHQ-9 item whose answers no one has read.',
-      records?.unreadRisk.count ?? null,
+      records?.unreadRisk.count,
     ),
     instant(
       'anteroom_unread_risk_oldest',
       'Submission time of the oldest of them; absent if there is none.',
-      records?.unreadRisk.oldestAt ?? null,
+      records?.unreadRisk.oldestAt,
     ),
-    value('anteroom_unassigned_intakes', 'Intakes without a provider.', records?.intakes ?? null),
+    value('anteroom_unassigned_intakes', 'Intakes without a provider.', records?.intakes),
     instant(
       'anteroom_unassigned_intake_oldest',
       'Submission time of the oldest unassigned intake; absent if there is none.',
-      records?.oldestIntakeAt ?? null,
+      records?.oldestIntakeAt,
     ),
     instant(
       'anteroom_certificate_expiry',
       'Expiry of the TLS certificate; absent if there is none.',
-      measured.certificateEndsAt?.() ?? null,
+      measured.certificateEndsAt?.(),
     ),
     gauge(
       'anteroom_zone_data_info',
@@ -190,8 +189,8 @@ function serviceMetrics(
   ]
 }
 
-function known(labels: Sample[0], value: number | null): Sample[] {
-  return value === null ? [] : [[labels, value]]
+function known(labels: Sample[0], value: number | null | undefined): Sample[] {
+  return typeof value === 'number' ? [[labels, value]] : []
 }
 
 function databaseServerMetrics(server: DatabaseServerMeasures | null): Metric[] {
@@ -210,39 +209,25 @@ function databaseServerMetrics(server: DatabaseServerMeasures | null): Metric[] 
     value(
       'anteroom_database_clock_difference_seconds',
       "Database server's clock minus this machine's clock; absent until measured.",
-      clockDifferenceMillis === null ? null : clockDifferenceMillis / 1_000,
+      clockDifferenceMillis && clockDifferenceMillis / 1_000,
     ),
   ]
 }
 
-function writerMetrics({
-  queueDepth,
-  groupSizes,
-  commitMillis,
-  failedGroups,
-}: EngineMeasures): (Metric | Histogram)[] {
+function writerMetrics({ queueDepth, groupSizes, commitMillis, failedGroups }: EngineMeasures) {
   return [
     value('anteroom_writer_queue_depth', 'Writes waiting for a transaction.', queueDepth),
-    {
-      name: 'anteroom_writer_group_size',
-      help: 'Writes per transaction.',
-      type: 'histogram',
-      scale: 1,
-      of: [[{}, groupSizes]],
-    },
-    {
-      name: 'anteroom_writer_commit_duration_seconds',
-      help: 'Duration of a transaction, from its beginning until it is on disk.',
-      type: 'histogram',
-      scale: 1 / 1_000,
-      of: [[{}, commitMillis]],
-    },
-    {
-      name: 'anteroom_writer_failed_transactions_total',
-      help: 'Transactions that failed to begin or commit, including those that were retried.',
-      type: 'counter',
-      samples: [[{}, failedGroups]],
-    },
+    histogram('anteroom_writer_group_size', 'Writes per transaction.', groupSizes, 1),
+    histogram(
+      'anteroom_writer_commit_duration_seconds',
+      'Duration of a transaction, from its beginning until it is on disk.',
+      commitMillis,
+    ),
+    counter(
+      'anteroom_writer_failed_transactions_total',
+      'Transactions that failed to begin or commit, including those that were retried.',
+      failedGroups,
+    ),
   ]
 }
 
@@ -255,18 +240,11 @@ function processMetrics({ now }: Measured, lag: Distribution): (Metric | Histogr
       now() / 1_000 - process.uptime(),
     ),
     value('process_resident_memory_bytes', 'Resident memory size in bytes.', process.memoryUsage.rss()),
-    {
-      name: 'process_cpu_seconds_total',
-      help: 'Total user and system CPU time spent in seconds.',
-      type: 'counter',
-      samples: [[{}, (user + system) / 1_000_000]],
-    },
-    {
-      name: 'anteroom_event_loop_lag_seconds',
-      help: 'Delay of the event loop, sampled ten times a second.',
-      type: 'histogram',
-      scale: 1 / 1_000,
-      of: [[{}, lag]],
-    },
+    counter(
+      'process_cpu_seconds_total',
+      'Total user and system CPU time spent in seconds.',
+      (user + system) / 1_000_000,
+    ),
+    histogram('anteroom_event_loop_lag_seconds', 'Delay of the event loop, sampled ten times a second.', lag),
   ]
 }
