@@ -13,12 +13,12 @@ import {
 } from '../domain/booking-request'
 import {
   decideAcceptance,
-  decideDecline,
+  decideEnd,
   decideEnds,
   decideNote,
   decideReading,
   type RequestEnd,
-  refuseTransition,
+  refuseEnd,
 } from '../domain/decisions/transitions'
 import type { Partner } from '../domain/partner'
 import type { Version } from '../domain/ports/directory-feed'
@@ -86,21 +86,28 @@ export function acceptRequest(records: Records, id: number, act: Act): Promise<v
 }
 
 /**
- * Declines a pending or accepted request and frees its slot. @param reason for staff only, stored as a note
+ * Declines a pending or accepted request and frees its slot, or closes an intake without a provider.
+ * @param reason for staff only, stored as a note
  * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
  */
-export function declineRequest(records: Records, id: number, act: Act, reason?: string): Promise<void> {
-  const declined = records.store.change(
+export function endRequest(
+  records: Records,
+  end: RequestEnd,
+  id: number,
+  act: Act,
+  reason?: string,
+): Promise<void> {
+  const ended = records.store.change(
     act,
     ({ requests }) => [requests.find(id)],
-    (request) => decideDecline(request, act, reason),
+    (request) => decideEnd(end, request, act, reason),
   )
-  return thenShow(records, declined)
+  return thenShow(records, ended)
 }
 
 /** @throws Refusal move_unknown if the request cannot be declined or closed */
 export function requireEndable(request: RequestRecord, end: RequestEnd): void {
-  const refusal = refuseTransition(request, end === 'decline' ? 'declined' : 'closed')
+  const refusal = refuseEnd(request, end)
   if (refusal) throw refusal
 }
 

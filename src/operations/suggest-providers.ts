@@ -17,7 +17,7 @@ import {
   whereaboutsOf,
   type Zones,
 } from './members'
-import { requireAssignable } from './transitions'
+import { requirePlaceable } from './transitions'
 
 /** A member's language and preferred modalities. */
 interface Wish {
@@ -87,7 +87,7 @@ const shownSlots = 3
  */
 export async function suggestProviders(context: Context, clocks: Clocks, id: number): Promise<Suggestions> {
   const request = await requireRequest(context, id)
-  requireAssignable(request)
+  requirePlaceable('assign', request, null)
   const { member } = request
   const whereabouts = whereaboutsOf(context.directory, member.profile)
   const wish = wishOf(member)

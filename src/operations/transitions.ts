@@ -3,53 +3,45 @@ import { type Listing, localOffsetAt, withTaken } from '../directory/listing'
 import type { Act } from '../domain/audit'
 import { newAuthorizationNumber, type RequestRecord } from '../domain/booking-request'
 import {
-  type AssignmentDraft,
-  decideAssignment,
-  decideClosing,
-  decideMove,
+  decidePlacement,
   decideReopening,
-  decideReopeningInSlot,
-  type PlacementFacts,
-  refuseAssignment,
-  refuseMoving,
-  refuseReopening,
+  type Placement,
+  type PlacementDraft,
+  refusePlacement,
 } from '../domain/decisions/transitions'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
-import type { Placed, Store } from '../domain/ports/store'
+import type { Store } from '../domain/ports/store'
 import type { Decision } from '../domain/ports/writes'
 import type { Provider } from '../domain/provider'
 import { regionRef } from '../domain/region'
 import { formatInstant } from '../scheduling/calendar'
-import { type Context, decideOnFreshSnapshot, type Records } from './context'
+import { type Context, decideOnFreshSnapshot } from './context'
 import { requireRequest } from './find-records'
 import { whereaboutsOf } from './members'
 
-type PlacementDraft = Omit<AssignmentDraft, 'authorizationNumber'>
-
 /**
- * Assigns a provider to a request, and a slot if `startsAt` (ms) is not null. Partners must be able to book the slot. The
- * request's own slot counts as free.
- * @param refuse checks the request, before the provider and the slot are checked
- * @param decide runs in the transaction; returns `stale` to ask for a newer snapshot of the directory
- * @throws Refusal record_unknown, move_unknown for a deactivated provider, slot_unavailable, storage_busy, and refusals of
- *   `refuse` and `decide`
+ * Assigns a provider to an intake, moves a request, or reopens a declined one. The request becomes pending again and keeps
+ * its authorization number. An earlier slot becomes free. The two slots may overlap. Partners must be able to book the slot.
+ * @param startsAt ms; null only for an assignment without a slot
+ * @throws Refusal record_unknown, move_unknown if the request or the provider cannot be placed, slot_unavailable,
+ *   slot_conflicts_with_yours, storage_busy
  */
-async function placeRequest(
+export async function placeRequest(
   context: Context,
+  kind: Placement,
   requestId: number,
   provider: Provider,
   startsAt: number | null,
   act: Act,
-  refuse: (request: RequestRecord) => Refusal | null,
-  decide: (draft: PlacementDraft, facts: PlacementFacts) => 'stale' | Decision,
 ): Promise<RequestRecord> {
   const { directory, store } = context
+  const authorizationNumber = newAuthorizationNumber()
+  const place = { providerId: provider.id, startsAt }
   try {
     await decideOnFreshSnapshot(context, async () => {
       const request = await requireRequest(context, requestId)
-      const refusal = refuse(request)
-      if (refusal) throw refusal
+      requirePlaceable(kind, request, place)
       const listing = directory.findListing(provider.id)
       if (!listing) {
         const isListed = directory.findAnyListing(provider.id) !== null
@@ -63,8 +55,8 @@ async function placeRequest(
         throw new Refusal('slot_unavailable', 'the slot is not available')
       }
       const localOffsetMinutes = startsAt === null ? null : localOffsetAt(listing, startsAt)
-      const draft = { providerId: provider.id, startsAt, localOffsetMinutes, version: directory.version }
-      return placeOn(store, requestId, draft, act, (facts) => decide(draft, facts))
+      const draft = { ...place, localOffsetMinutes, authorizationNumber, version: directory.version }
+      return placeOn(store, kind, requestId, draft, act)
     })
   } catch (error) {
     if (startsAt === null || !(error instanceof Refusal) || error.kind !== 'slot_unavailable') throw error
@@ -74,25 +66,18 @@ async function placeRequest(
   return requireRequest(context, requestId)
 }
 
-export function placeOn(
-  store: Store,
-  requestId: number,
-  draft: Placed,
-  act: Act,
-  decide: (facts: PlacementFacts) => 'stale' | Decision,
-): Promise<'done' | 'stale'> {
+/** Returns `stale` and changes nothing if the directory has changed since the draft. */
+export function placeOn(store: Store, kind: Placement, requestId: number, draft: PlacementDraft, act: Act) {
   return store.change(
     act,
     ({ placement }) => [placement.find(requestId, draft)],
-    (facts) => placed(decide(facts)),
+    (facts): Decision<'done' | 'stale'> => {
+      const decided = decidePlacement(kind, draft, facts)
+      if (decided === 'stale') return { writes: [], taken: [], audit: null, answer: () => 'stale' }
+      return decided instanceof Refusal ? decided : { ...decided, answer: () => 'done' }
+    },
     { isAlone: true },
   )
-}
-
-/** Converts `stale` to an outcome that changes nothing. */
-function placed(decision: 'stale' | Decision): Decision<'done' | 'stale'> {
-  if (decision === 'stale') return { writes: [], taken: [], audit: null, answer: () => 'stale' }
-  return decision instanceof Refusal ? decision : { ...decision, answer: () => 'done' }
 }
 
 /** A request's own slot does not block the request, and the provider's notice has been given for it. */
@@ -108,30 +93,13 @@ export type AssignmentWarning =
   | { readonly about: 'unlicensed'; readonly region: string }
   | { readonly about: 'region unknown'; readonly country: string }
 
-/**
- * Assigns a provider to an intake, and a slot if `startsAt` (ms) is not null. Replaces an earlier provider: the intake becomes
- * pending again, and the earlier slot becomes free.
- * @throws Refusal record_unknown, move_unknown if the intake or the provider cannot be assigned, slot_unavailable,
- *   slot_conflicts_with_yours, storage_busy
- */
-export function assignProvider(
-  context: Context,
-  requestId: number,
-  provider: Provider,
-  startsAt: number | null,
-  act: Act,
-): Promise<RequestRecord> {
-  const authorizationNumber = newAuthorizationNumber()
-  return placeRequest(context, requestId, provider, startsAt, act, refuseAssignment, (draft, facts) =>
-    decideAssignment({ ...draft, authorizationNumber }, facts),
-  )
-}
-
-/** @throws Refusal move_unknown for a booking request, a closed intake or an erased member */
-export function requireAssignable(
+/** Does not check that the slot is free. @param to null for any place @throws Refusal move_unknown */
+export function requirePlaceable(
+  kind: Placement,
   request: RequestRecord,
+  to: Pick<PlacementDraft, 'providerId' | 'startsAt'> | null,
 ): asserts request is RequestRecord & { readonly member: Member } {
-  const refusal = refuseAssignment(request)
+  const refusal = refusePlacement(kind, request, to)
   if (refusal) throw refusal
 }
 
@@ -146,52 +114,6 @@ export function findAssignmentWarning(
   if (!region) return { about: 'region unknown', country: profile.country }
   const isLicensed = directory.listLicensed(region.id, at).some((found) => found.provider.id === provider.id)
   return isLicensed ? null : { about: 'unlicensed', region: regionRef(region) }
-}
-
-/**
- * Moves a pending or accepted request to another slot (`startsAt`, ms) with the same or another provider. The request
- * becomes pending again and keeps its authorization number. The earlier slot becomes free. The two slots may overlap.
- * @throws Refusal record_unknown, move_unknown, slot_unavailable, slot_conflicts_with_yours, storage_busy
- */
-export function moveRequest(
-  context: Context,
-  requestId: number,
-  provider: Provider,
-  startsAt: number,
-  act: Act,
-): Promise<RequestRecord> {
-  const to = { providerId: provider.id, startsAt }
-  return placeRequest(
-    context,
-    requestId,
-    provider,
-    startsAt,
-    act,
-    (request) => refuseMoving(request, to),
-    (draft, facts) =>
-      decideMove({ ...draft, startsAt, localOffsetMinutes: draft.localOffsetMinutes as number }, facts),
-  )
-}
-
-/** Does not check that the slot is free. @throws Refusal move_unknown if the request cannot be moved to the slot */
-export function requireMovable(
-  request: RequestRecord,
-  to: { readonly providerId: number; readonly startsAt: number },
-): asserts request is RequestRecord & { readonly member: Member } {
-  const refusal = refuseMoving(request, to)
-  if (refusal) throw refusal
-}
-
-/**
- * Closes an intake without a provider. @param reason for staff only, stored as a note
- * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
- */
-export function closeRequest({ store }: Records, id: number, act: Act, reason?: string): Promise<void> {
-  return store.change(
-    act,
-    ({ requests }) => [requests.find(id)],
-    (request) => decideClosing(request, act, reason),
-  )
 }
 
 /**
@@ -211,19 +133,12 @@ export async function reopenRequest(context: Context, id: number, act: Act): Pro
     const why = 'the provider of the request is left out of searches'
     throw new Refusal('move_unknown', why, { action: 'run anteroom doctor' })
   }
-  const { provider } = listing
-  return placeRequest(context, id, provider, startsAt, act, refuseReopening, (draft, facts) =>
-    decideReopeningInSlot(
-      { ...draft, startsAt, localOffsetMinutes: draft.localOffsetMinutes as number },
-      facts,
-    ),
-  )
+  return placeRequest(context, 'reopen', id, listing.provider, startsAt, act)
 }
 
 /** Does not check that the slot is free. @throws Refusal move_unknown if the request cannot be reopened */
 export function requireReopenable(request: RequestRecord, now: number): void {
-  const refusal = refuseReopening(request)
-  if (refusal) throw refusal
+  requirePlaceable('reopen', request, null)
   const { startsAt, isIntake } = request
   if (isIntake || startsAt === null || startsAt > now) return
   throw new Refusal('move_unknown', `the slot of the request is past: ${formatInstant(startsAt)}`)

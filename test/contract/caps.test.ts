@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { perHour } from '../../src/domain/limits'
-import { closeRequest } from '../../src/operations/transitions'
+import { endRequest } from '../../src/operations/requests'
 import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, defaultNow, startService } from '../support/service'
@@ -90,7 +90,7 @@ describe('contract: limits of intakes', () => {
     const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
     expect((await post(booking('eager', slot))).status).toBe(201)
     expect((await post(booking('other'))).status).toBe(201)
-    await closeRequest(service.context, ids[0] as number, service.act())
+    await endRequest(service.context, 'close', ids[0] as number, service.act())
     service.setNow('2026-12-01T13:00:00Z')
     expect((await post(booking('eager'))).status).toBe(201)
   })

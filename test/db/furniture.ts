@@ -259,7 +259,10 @@ export async function fillWithIntake(connection: Connection) {
   const move = async (requestId: number, providerId: number, startsAt: number) =>
     store.move(
       requestId,
-      { providerId, startsAt, localOffsetMinutes: 60, version: await versionOf(connection) },
+      {
+        ...{ providerId, startsAt, localOffsetMinutes: 60, version: await versionOf(connection) },
+        authorizationNumber: 'unused',
+      },
       act,
     )
   return { ...furniture, id, member, assign, move }

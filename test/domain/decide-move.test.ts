@@ -8,19 +8,15 @@ import {
   slotMillis,
 } from '../../src/domain/booking-request'
 import {
-  type AssignmentDraft,
   decideAcceptance,
   decideAcknowledgement,
-  decideAssignment,
-  decideClosing,
-  decideDecline,
+  decideEnd,
   decideEnds,
-  decideMove,
   decideNote,
+  decidePlacement,
   decideReading,
   decideReopening,
-  decideReopeningInSlot,
-  type MoveDraft,
+  type PlacementDraft,
   type PlacementFacts,
 } from '../../src/domain/decisions/transitions'
 import { Refusal } from '../../src/domain/errors'
@@ -40,7 +36,7 @@ import {
   version,
 } from './values'
 
-const draft: AssignmentDraft = {
+const draft: PlacementDraft = {
   providerId: 5,
   startsAt: nine,
   localOffsetMinutes: -300,
@@ -50,7 +46,7 @@ const draft: AssignmentDraft = {
 
 const facts: PlacementFacts = { request: intake, isProviderKnown: true, since: [], holders: [], held: [] }
 
-const move: MoveDraft = { providerId: 5, startsAt: nine + slotMillis, localOffsetMinutes: -300, version }
+const move: PlacementDraft = { ...draft, startsAt: nine + slotMillis }
 
 /** An intake in the given state, with a provider and a slot if the state has them. */
 const inState = (state: RequestState): RequestRecord =>
@@ -74,13 +70,13 @@ describe('domain: transitions of a request', () => {
   ]
   const movesOf = (request: RequestRecord) => [
     decideAcceptance(request, act),
-    decideDecline(request, act),
-    decideAssignment(draft, { ...facts, request }),
-    decideClosing(request, act),
-    decideMove(move, { ...facts, request }),
+    decideEnd('decline', request, act),
+    decidePlacement('assign', draft, { ...facts, request }),
+    decideEnd('close', request, act),
+    decidePlacement('move', move, { ...facts, request }),
     request.isIntake
       ? decideReopening(request)
-      : decideReopeningInSlot({ ...move, startsAt: nine }, { ...facts, request }),
+      : decidePlacement('reopen', { ...move, startsAt: nine }, { ...facts, request }),
   ]
 
   test.each(table)('from %s: accept, decline, assign, close, move and reopen give %j', (state, ends) => {
@@ -122,14 +118,14 @@ describe('domain: transitions of a request', () => {
   test('a transition of an unknown request is refused with record_unknown', () => {
     const ends = [
       decideAcceptance(null, act),
-      decideDecline(null, act),
+      decideEnd('decline', null, act),
       decideReading(null, []),
       decideAcknowledgement(null, 0),
-      decideAssignment(draft, { ...facts, request: null }),
-      decideMove(move, { ...facts, request: null }),
-      decideClosing(null, act),
+      decidePlacement('assign', draft, { ...facts, request: null }),
+      decidePlacement('move', move, { ...facts, request: null }),
+      decideEnd('close', null, act),
       decideReopening(null),
-      decideReopeningInSlot(move, { ...facts, request: null }),
+      decidePlacement('reopen', move, { ...facts, request: null }),
       decideNote(null, 'Called.', act),
     ].map(endOf)
     expect(ends).toEqual(Array(10).fill('record_unknown'))
@@ -137,8 +133,15 @@ describe('domain: transitions of a request', () => {
 
   test.each([
     ['accepting', decideAcceptance(booking, act), { state: 'accepted', acceptedAt: now }, [], 'accept', 12],
-    ['declining', decideDecline(booking, act), { state: 'declined', declinedAt: now }, [5], 'decline', 12],
-    ['closing', decideClosing(intake, act), { state: 'closed', declinedAt: now }, [], 'close', 11],
+    [
+      'declining',
+      decideEnd('decline', booking, act),
+      { state: 'declined', declinedAt: now },
+      [5],
+      'decline',
+      12,
+    ],
+    ['closing', decideEnd('close', intake, act), { state: 'closed', declinedAt: now }, [], 'close', 11],
     [
       'reopening',
       decideReopening(inState('closed')),
@@ -161,14 +164,14 @@ describe('domain: transitions of a request', () => {
 
   test('store a reason as a note and not in the audit log', () => {
     const note = { kind: 'decline' as const, at: now, actor: 'olive', text: 'moved away' }
-    expect(done(decideDecline(booking, act, 'moved away'))).toMatchObject({
+    expect(done(decideEnd('decline', booking, act, 'moved away'))).toMatchObject({
       writes: [
         { set: 'request', id: 12, to: { state: 'declined', declinedAt: now } },
         { add: 'note', row: { requestId: 12, ...note } },
       ],
       audit: { action: 'request.decline', noun: 'request', id: 12 },
     })
-    expect(done(decideClosing(intake, act, 'sent twice'))).toMatchObject({
+    expect(done(decideEnd('close', intake, act, 'sent twice'))).toMatchObject({
       writes: [
         { set: 'request', id: 11, to: { state: 'closed', declinedAt: now } },
         { add: 'note', row: { ...note, requestId: 11, kind: 'close', text: 'sent twice' } },
@@ -185,10 +188,10 @@ describe('domain: transitions of a request', () => {
   test('with an invalid reason are refused', () => {
     const erased = { ...booking, member: null }
     const refusals = [
-      decideDecline(booking, act, ' \n'),
-      decideDecline(erased, act, 'moved away'),
-      decideClosing(intake, act, 'x'.repeat(4_001)),
-      decideClosing({ ...intake, member: null }, act, 'sent twice'),
+      decideEnd('decline', booking, act, ' \n'),
+      decideEnd('decline', erased, act, 'moved away'),
+      decideEnd('close', intake, act, 'x'.repeat(4_001)),
+      decideEnd('close', { ...intake, member: null }, act, 'sent twice'),
     ]
     expect(refusals as unknown[]).toEqual([
       new Refusal('field_invalid', 'the text must not be empty'),
@@ -196,10 +199,10 @@ describe('domain: transitions of a request', () => {
       new Refusal('field_invalid', 'the text must have at most 4000 characters'),
       new Refusal('move_unknown', 'the person of this request was erased'),
     ])
-    expect(endOf(decideDecline(erased, act))).toBe('done')
-    expect(endOf(decideClosing(intake, act, 'x'.repeat(4_000)))).toBe('done')
+    expect(endOf(decideEnd('decline', erased, act))).toBe('done')
+    expect(endOf(decideEnd('close', intake, act, 'x'.repeat(4_000)))).toBe('done')
     // The state is checked before the reason.
-    expect(decideDecline(intake, act, '')).toEqual(decideDecline(intake, act))
+    expect(decideEnd('decline', intake, act, '')).toEqual(decideEnd('decline', intake, act))
   })
 
   test('pending and accepted requests hold a slot', () => {
@@ -236,7 +239,7 @@ describe('domain: declining many requests', () => {
 describe('domain: reopening', () => {
   const declined = { ...booking, state: 'declined' as const, declinedAt: now - 1 }
   const reopen = (different: Partial<PlacementFacts> = {}) =>
-    decideReopeningInSlot({ ...move, startsAt: nine }, { ...facts, request: declined, ...different })
+    decidePlacement('reopen', { ...move, startsAt: nine }, { ...facts, request: declined, ...different })
 
   test('a booking request is pending again in its slot, without earlier timestamps', () => {
     expect(done(reopen())).toEqual({
@@ -368,7 +371,7 @@ describe('domain: assigning a provider', () => {
   ]
 
   test.each(faults)('is %s if %s', (end, _, add) => {
-    expect(endOf(decideAssignment(draft, add(facts)))).toBe(end)
+    expect(endOf(decidePlacement('assign', draft, add(facts)))).toBe(end)
   })
 
   const pairs = faults.flatMap((first, index) =>
@@ -376,18 +379,18 @@ describe('domain: assigning a provider', () => {
   )
 
   test.each(pairs)('is %s if %s, even if %s', (end, _, __, addFirst, addSecond) => {
-    expect(endOf(decideAssignment(draft, addSecond(addFirst(facts))))).toBe(end)
-    expect(endOf(decideAssignment(draft, addFirst(addSecond(facts))))).toBe(end)
+    expect(endOf(decidePlacement('assign', draft, addSecond(addFirst(facts))))).toBe(end)
+    expect(endOf(decidePlacement('assign', draft, addFirst(addSecond(facts))))).toBe(end)
   })
 
   test('without a slot is stale if the provider has changed', () => {
     const since = [{ noun: 'provider' as const, recordId: 5 }]
     const withoutSlot = { ...draft, startsAt: null, localOffsetMinutes: null }
-    expect(decideAssignment(withoutSlot, { ...facts, since })).toBe('stale')
+    expect(decidePlacement('assign', withoutSlot, { ...facts, since })).toBe('stale')
   })
 
   test('makes an unassigned intake pending with a new authorization number', () => {
-    expect(done(decideAssignment(draft, facts))).toEqual({
+    expect(done(decidePlacement('assign', draft, facts))).toEqual({
       writes: [
         {
           set: 'request',
@@ -417,7 +420,7 @@ describe('domain: assigning a provider', () => {
       const holding = { requestId: 11, memberId: 7, startsAt: nine }
       const withoutSlot = { ...draft, providerId: 6, startsAt: null, localOffsetMinutes: null }
       const found = { ...facts, request: before, holders: [holding] }
-      expect(done(decideAssignment(withoutSlot, found))).toMatchObject({
+      expect(done(decidePlacement('assign', withoutSlot, found))).toMatchObject({
         writes: [
           {
             to: {
@@ -434,24 +437,26 @@ describe('domain: assigning a provider', () => {
         ],
         taken: [5, 6],
       })
-      expect(done(decideAssignment(draft, found)).taken).toEqual([5])
+      expect(done(decidePlacement('assign', draft, found)).taken).toEqual([5])
     },
   )
 
   test('is refused only if another request holds the slot', () => {
     const own = { requestId: intake.id, memberId: 7, startsAt: nine }
-    expect(endOf(decideAssignment(draft, { ...facts, holders: [own] }))).toBe('done')
-    expect(endOf(decideAssignment(draft, { ...facts, holders: [own, stranger] }))).toBe('slot_unavailable')
+    expect(endOf(decidePlacement('assign', draft, { ...facts, holders: [own] }))).toBe('done')
+    expect(endOf(decidePlacement('assign', draft, { ...facts, holders: [own, stranger] }))).toBe(
+      'slot_unavailable',
+    )
   })
 
   test('succeeds with an adjacent slot, with the request’s own slot, and without a slot', () => {
     const own = { requestId: intake.id, startsAt: nine }
     const adjacent = [-45, 45].map((offset) => ({ requestId: 80, startsAt: nine + minutes(offset) }))
-    expect(endOf(decideAssignment(draft, { ...facts, held: [own, ...adjacent] }))).toBe('done')
+    expect(endOf(decidePlacement('assign', draft, { ...facts, held: [own, ...adjacent] }))).toBe('done')
     const held = [{ requestId: 80, startsAt: nine }]
     const withoutSlot = { ...draft, startsAt: null, localOffsetMinutes: null }
-    expect(endOf(decideAssignment(withoutSlot, { ...facts, held }))).toBe('done')
-    expect(decideAssignment(draft, { ...facts, held })).toEqual(
+    expect(endOf(decidePlacement('assign', withoutSlot, { ...facts, held }))).toBe('done')
+    expect(decidePlacement('assign', draft, { ...facts, held })).toEqual(
       new Refusal('slot_conflicts_with_yours', 'request 80 of the member already holds an overlapping slot'),
     )
   })
@@ -489,8 +494,8 @@ describe('domain: moving a request to another slot', () => {
   )
 
   test.each(pairs)('is %s if %s, even if %s', (end, _, __, addFirst, addSecond) => {
-    expect(endOf(decideMove(move, addSecond(addFirst(moving))))).toBe(end)
-    expect(endOf(decideMove(move, addFirst(addSecond(moving))))).toBe(end)
+    expect(endOf(decidePlacement('move', move, addSecond(addFirst(moving))))).toBe(end)
+    expect(endOf(decidePlacement('move', move, addFirst(addSecond(moving))))).toBe(end)
   })
 
   test.each(['pending', 'accepted'] as const)(
@@ -506,7 +511,9 @@ describe('domain: moving a request to another slot', () => {
         acceptedAt: null,
         declinedAt: null,
       }
-      expect(done(decideMove({ ...move, providerId: 6 }, { ...moving, request })) as unknown).toEqual({
+      expect(
+        done(decidePlacement('move', { ...move, providerId: 6 }, { ...moving, request })) as unknown,
+      ).toEqual({
         writes: [{ set: 'request', id: 12, to }],
         taken: [5, 6],
         audit: { action: 'request.move', noun: 'request', id: 12, outcome: 'done: provider 6' },
@@ -518,25 +525,27 @@ describe('domain: moving a request to another slot', () => {
   test('succeeds even if the new slot overlaps the earlier slot', () => {
     const half = { ...move, startsAt: nine + minutes(20) }
     const own = { requestId: 12, memberId: 7, startsAt: nine }
-    expect(endOf(decideMove(half, { ...moving, holders: [own], held: [own] }))).toBe('done')
-    expect(endOf(decideMove(half, { ...moving, holders: [own, stranger], held: [own] }))).toBe(
+    expect(endOf(decidePlacement('move', half, { ...moving, holders: [own], held: [own] }))).toBe('done')
+    expect(endOf(decidePlacement('move', half, { ...moving, holders: [own, stranger], held: [own] }))).toBe(
       'slot_unavailable',
     )
   })
 
   test('gives a slot to an intake with a provider and no slot', () => {
     const request = { ...booking, isIntake: true, startsAt: null, localOffsetMinutes: null }
-    expect(done(decideMove(move, { ...moving, request })).writes).toMatchObject([{ to: { startsAt: later } }])
+    expect(done(decidePlacement('move', move, { ...moving, request })).writes).toMatchObject([
+      { to: { startsAt: later } },
+    ])
   })
 })
 
 test.each([
   [
     'an assignment',
-    (facts: PlacementFacts) => decideAssignment(draft, facts),
+    (facts: PlacementFacts) => decidePlacement('assign', draft, facts),
     ['unassigned', 'pending', 'accepted', 'declined'],
   ],
-  ['a move', (facts: PlacementFacts) => decideMove(move, facts), ['pending', 'accepted']],
+  ['a move', (facts: PlacementFacts) => decidePlacement('move', move, facts), ['pending', 'accepted']],
 ] as const)('domain: %s writes one request or nothing, for any facts', (_, decide, from) => {
   const found = fc.record({
     request: fc.option(requests),

@@ -3,7 +3,7 @@ import { type Member, unreadableMember } from '../../src/domain/member'
 import type { Facts, Store } from '../../src/domain/ports/store'
 import { readAppointments } from '../../src/operations/appointments'
 import { requireProvider, requireRequest } from '../../src/operations/find-records'
-import { acceptRequest, declineRequest } from '../../src/operations/requests'
+import { acceptRequest, endRequest } from '../../src/operations/requests'
 import { builtInZones } from '../../src/zones/packed'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
@@ -91,7 +91,7 @@ describe('operations: the appointments of a day', () => {
     const late = await book('late', 'on-1', '2026-12-02T15:30:00Z')
     const declined = await book('declined', 'on-1', '2026-12-02T14:00:00Z')
     const early = await book('early', 'on-1', '2026-12-02T14:45:00Z')
-    await declineRequest(service.context, declined, service.act())
+    await endRequest(service.context, 'decline', declined, service.act())
     await acceptRequest(service.context, late, service.act())
     const { id: before } = await actsOf(service.context).auditHead()
     expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [early, late]])

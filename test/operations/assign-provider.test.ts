@@ -3,7 +3,7 @@ import type { RequestedSlot } from '../../src/domain/booking-request'
 import type { Provider } from '../../src/domain/provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
-import { assignProvider, findAssignmentWarning } from '../../src/operations/transitions'
+import { findAssignmentWarning, placeRequest } from '../../src/operations/transitions'
 import { actsOf, meanwhile } from '../support/acts'
 import { countryWide, provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
@@ -39,7 +39,7 @@ const isFree = ({ id }: Provider, at: number) => {
 }
 
 const assign = (id: number, to: Provider, at: number | null = null) =>
-  assignProvider(context, id, to, at, act)
+  placeRequest(context, 'assign', id, to, at, act)
 
 describe('operations: an unassigned intake', () => {
   test('an assigned intake has a provider, an authorization number and a slot that is no longer free', async () => {
@@ -93,7 +93,7 @@ describe('operations: a refused assignment of an intake changes nothing', () => 
   test('an assignment of a closed intake is refused because the intake is closed, even if the slot is also taken', async () => {
     const [id, holder] = [await submit('a'), await submit('b')]
     await actsOf(context).close(id, act)
-    await assignProvider(context, holder, on1, first, act)
+    await placeRequest(context, 'assign', holder, on1, first, act)
     await expectRefused(id, on1, first, 'move_unknown')
   })
 })
@@ -102,7 +102,9 @@ describe('operations: assigning an intake while another process writes', () => {
   test('an assignment is refused if the provider is deactivated right before the write', async () => {
     const id = await submit('a')
     const racing = meanwhile(context, () => actsOf(context).setProviderActive(on1.id, false, act))
-    await expect(assignProvider(racing, id, on1, null, act)).rejects.toMatchObject({ kind: 'move_unknown' })
+    await expect(placeRequest(racing, 'assign', id, on1, null, act)).rejects.toMatchObject({
+      kind: 'move_unknown',
+    })
   })
 
   test('an assignment succeeds only if the changed schedule still has the slot', async () => {
@@ -110,11 +112,11 @@ describe('operations: assigning an intake while another process writes', () => {
     const later = meanwhile(context, () =>
       actsOf(context).addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }, act),
     )
-    expect(await assignProvider(later, id, on1, first, act)).toMatchObject({ startsAt: first })
+    expect(await placeRequest(later, 'assign', id, on1, first, act)).toMatchObject({ startsAt: first })
     const sameDay = meanwhile(context, () =>
       actsOf(context).addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }, act),
     )
-    await expect(assignProvider(sameDay, id, on1, second, act)).rejects.toMatchObject({
+    await expect(placeRequest(sameDay, 'assign', id, on1, second, act)).rejects.toMatchObject({
       kind: 'slot_unavailable',
     })
   })

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { requireProvider } from '../../src/operations/find-records'
 import { listFreeSlots } from '../../src/operations/offer-slots'
 import { parseAway, parseStart, removeTimeOff, takeAway } from '../../src/operations/providers'
-import { declineRequest } from '../../src/operations/requests'
+import { endRequest } from '../../src/operations/requests'
 import type { Offer } from '../../src/operations/suggest-providers'
 import { formatInstant } from '../../src/scheduling/calendar'
 import { builtInZones } from '../../src/zones/packed'
@@ -131,7 +131,7 @@ describe('operations: a provider who is away tomorrow', () => {
     const declined = await book('declined', '2026-12-02T14:45:00Z')
     await book('elsewhere', '2026-12-02T14:00:00Z', {}, 'en-1')
     await book('after', '2026-12-03T14:00:00Z')
-    await declineRequest(service.context, declined, service.act())
+    await endRequest(service.context, 'decline', declined, service.act())
     const idsIn = async (absence: typeof tomorrow) =>
       (await take(absence)).affected.map(({ appointment }) => appointment.request.id)
     expect(await idsIn(tomorrow)).toEqual([early, later])

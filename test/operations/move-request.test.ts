@@ -3,8 +3,8 @@ import type { RequestedSlot } from '../../src/domain/booking-request'
 import type { Provider } from '../../src/domain/provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
-import { declineRequest } from '../../src/operations/requests'
-import { assignProvider, closeRequest, moveRequest, reopenRequest } from '../../src/operations/transitions'
+import { endRequest } from '../../src/operations/requests'
+import { placeRequest, reopenRequest } from '../../src/operations/transitions'
 import { actsOf, meanwhile } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
@@ -35,7 +35,7 @@ const submit = (externalUserId: string, slot: RequestedSlot | null) =>
 const book = (externalUserId: string, startsAt = first, { id: providerId } = on1) =>
   submit(externalUserId, { providerId, startsAt })
 
-const move = (id: number, to: Provider, at: number) => moveRequest(context, id, to, at, act)
+const move = (id: number, to: Provider, at: number) => placeRequest(context, 'move', id, to, at, act)
 
 const isFree = ({ id }: Provider, at: number) => {
   const listing = context.directory.findListing(id)
@@ -49,7 +49,7 @@ describe('operations: moving a request', () => {
       kind: 'move_unknown',
       message: 'a request that is unassigned cannot be moved',
     })
-    await assignProvider(context, id, on1, null, act)
+    await placeRequest(context, 'assign', id, on1, null, act)
     expect(await move(id, on1, first)).toMatchObject({ state: 'pending', startsAt: first })
     expect(isFree(on1, first)).toBe(false)
   })
@@ -57,7 +57,7 @@ describe('operations: moving a request', () => {
 
 describe('operations: reopening a request', () => {
   const reopen = (id: number, at = now) => reopenRequest(context, id, { ...act, at })
-  const decline = (id: number) => declineRequest(context, id, act)
+  const decline = (id: number) => endRequest(context, 'decline', id, act)
 
   test('a declined booking takes its slot again, even within the notice of its provider', async () => {
     const { id } = await book('a')
@@ -105,9 +105,9 @@ describe('operations: reopening a request', () => {
 
   test('a closed intake is unassigned again, and a declined intake is not reopened', async () => {
     const { id } = await submit('a', null)
-    await closeRequest(context, id, act)
+    await endRequest(context, 'close', id, act)
     expect(await reopen(id)).toMatchObject({ state: 'unassigned', declinedAt: null })
-    await assignProvider(context, id, on1, first, act)
+    await placeRequest(context, 'assign', id, on1, first, act)
     await decline(id)
     await expect(reopen(id)).rejects.toMatchObject({ kind: 'move_unknown' })
     await expect(reopen(4711)).rejects.toMatchObject({ kind: 'record_unknown' })
@@ -161,9 +161,9 @@ describe('operations: moving a request while another process writes', () => {
     const { id } = await book('a')
     const away = (day: string) => () => actsOf(context).addTimeOff(on1.id, { from: day, until: day }, act)
     const later = meanwhile(context, away('2026-12-10'))
-    expect(await moveRequest(later, id, on1, second, act)).toMatchObject({ startsAt: second })
+    expect(await placeRequest(later, 'move', id, on1, second, act)).toMatchObject({ startsAt: second })
     const sameDay = meanwhile(context, away('2026-12-02'))
-    await expect(moveRequest(sameDay, id, on1, first, act)).rejects.toMatchObject({
+    await expect(placeRequest(sameDay, 'move', id, on1, first, act)).rejects.toMatchObject({
       kind: 'slot_unavailable',
     })
   })

@@ -5,10 +5,10 @@ import type { Facts, MaybePromise } from '../../src/domain/ports/store'
 import { requireProvider, requireRequest } from '../../src/operations/find-records'
 import { noteAct } from '../../src/operations/maintenance'
 import { storeErasure } from '../../src/operations/members'
-import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'
+import { acceptRequest, endRequest, readScreening } from '../../src/operations/requests'
 import { measureRecords, readStatus, serviceState } from '../../src/operations/status'
 import { issueFirstToken, rotateToken } from '../../src/operations/tokens'
-import { closeRequest, reopenRequest } from '../../src/operations/transitions'
+import { reopenRequest } from '../../src/operations/transitions'
 import { builtInZones } from '../../src/zones/packed'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
@@ -140,7 +140,7 @@ test('operations: the status counts a risk as unread until staff read the answer
   await corruptAnswers(third)
   expect(await count()).toBe(2)
   await readScreening(context, third, act).catch(() => {})
-  await declineRequest(context, booked, act)
+  await endRequest(context, 'decline', booked, act)
   expect(await count()).toBe(1)
 })
 
@@ -183,7 +183,7 @@ test('operations: the answers of a request are opened once, 100 at a time, and a
   for (const id of [ids[0] as number, booked]) {
     await storeErasure(context, await member(id), act)
   }
-  await closeRequest(context, ids[1] as number, act)
+  await endRequest(context, 'close', ids[1] as number, act)
   const late = await submit('late', raised)
   expect(await measure()).toEqual({ count: 2, oldestAt: now })
   expect(opened.slice(2)).toEqual([[late]])

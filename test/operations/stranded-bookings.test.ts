@@ -4,8 +4,8 @@ import type { RequestedSlot } from '../../src/domain/booking-request'
 import { absenceOfRequest, listUnavailableBookings } from '../../src/operations/check-bookings'
 import { requireProvider } from '../../src/operations/find-records'
 import { addTimeOff, removeTimeOff, setProviderActive } from '../../src/operations/providers'
-import { declineRequest } from '../../src/operations/requests'
-import { assignProvider } from '../../src/operations/transitions'
+import { endRequest } from '../../src/operations/requests'
+import { placeRequest } from '../../src/operations/transitions'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -57,7 +57,7 @@ test('operations: listUnavailableBookings lists the future bookings of a suspend
   ])
   // A booking that has begun is not listed.
   expect(unavailable(first)).toEqual([[b, 'on-1', second, 'provider_suspended']])
-  await declineRequest(service.context, b, act)
+  await endRequest(service.context, 'decline', b, act)
   expect(unavailable(first)).toEqual([])
   await setProviderActive(service.context, on1, true, act)
   expect(unavailable()).toEqual([])
@@ -100,7 +100,7 @@ test('operations: listUnavailableBookings lists bookings if the license is not v
 test('operations: absenceOfRequest reports a request without a slot only if the provider is suspended or deactivated', async () => {
   const { context } = service
   const on1 = requireProvider(context, 'on-1')
-  const request = await assignProvider(context, await submit('a', null), on1, null, act)
+  const request = await placeRequest(context, 'assign', await submit('a', null), on1, null, act)
   const absence = () => absenceOfRequest(context, request, now)
   expect(absence()).toBeNull()
   await service.load(directory({ licenses: [] }))

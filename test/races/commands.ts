@@ -4,9 +4,9 @@ import type { Context } from '../../src/operations/context'
 import { editMember, setMemberActive } from '../../src/operations/members'
 import { setOrganizationActive, setPartnerActive } from '../../src/operations/partners'
 import { setProviderActive } from '../../src/operations/providers'
-import { acceptRequest, declineRequest } from '../../src/operations/requests'
+import { acceptRequest, endRequest } from '../../src/operations/requests'
 import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
-import { assignProvider, closeRequest, moveRequest } from '../../src/operations/transitions'
+import { placeRequest } from '../../src/operations/transitions'
 import { actsOf } from '../support/acts'
 import { actAt } from '../support/service'
 
@@ -53,13 +53,13 @@ function carryOut(context: Context, asked: Command, at: number): Promise<unknown
     case 'accept':
       return acceptRequest(context, asked.request, by)
     case 'decline':
-      return declineRequest(context, asked.request, by)
+      return endRequest(context, 'decline', asked.request, by)
     case 'close':
-      return closeRequest(context, asked.request, by)
+      return endRequest(context, 'close', asked.request, by)
     case 'move':
-      return moveRequest(context, asked.request, providerOf(context, asked), asked.startsAt, by)
+      return placeRequest(context, 'move', asked.request, providerOf(context, asked), asked.startsAt, by)
     case 'assign':
-      return assignProvider(context, asked.request, providerOf(context, asked), asked.startsAt, by)
+      return placeRequest(context, 'assign', asked.request, providerOf(context, asked), asked.startsAt, by)
     case 'deactivate':
     case 'reactivate':
       return setActive[asked.noun](context, { id: asked.id } as never, asked.act === 'reactivate', by)

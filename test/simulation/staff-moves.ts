@@ -11,13 +11,13 @@ import {
 import { addTimeOff, removeTimeOff, setProviderActive } from '../../src/operations/providers'
 import {
   acceptRequest,
-  declineRequest,
+  endRequest,
   endRequests,
   listSubmitted,
   readScreening,
 } from '../../src/operations/requests'
 import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
-import { assignProvider, closeRequest, moveRequest, reopenRequest } from '../../src/operations/transitions'
+import { placeRequest, reopenRequest } from '../../src/operations/transitions'
 import { actsOf } from '../support/acts'
 import {
   emailOf,
@@ -87,15 +87,12 @@ async function changeRequest(world: World, move: RequestMove): Promise<Outcome> 
     const reopened = reopenRequest(context, ended.id, act).then(() => null)
     return { actual: await resultOf(reopened), expected: oracle.reopen(ended.id) }
   }
-  const [change, to] = ends[move.act]
-  return { actual: (await resultOf(change(context, id, act))) ?? null, expected: oracle.move(id, to) }
+  const changed =
+    move.act === 'accept' ? acceptRequest(context, id, act) : endRequest(context, move.act, id, act)
+  return { actual: (await resultOf(changed)) ?? null, expected: oracle.move(id, endStates[move.act]) }
 }
 
-const ends = {
-  accept: [acceptRequest, 'accepted'],
-  decline: [declineRequest, 'declined'],
-  close: [closeRequest, 'closed'],
-} as const
+const endStates = { accept: 'accepted', decline: 'declined', close: 'closed' } as const
 
 async function moveTo(world: World, move: Extract<RequestMove, { act: 'move' }>): Promise<Outcome> {
   const { oracle, requests } = world
@@ -105,7 +102,7 @@ async function moveTo(world: World, move: Extract<RequestMove, { act: 'move' }>)
   if (!known) return { actual: null, expected: oracle.directory.providerAt(move.slot.provider) ?? null }
   const memberId = oracle.requests.find((one) => one.id === id)?.memberId ?? undefined
   const { startsAt } = slotOf(oracle, move.slot, memberId)
-  const actual = await resultOf(moveRequest(context, id, known, startsAt, actOf(world)))
+  const actual = await resultOf(placeRequest(context, 'move', id, known, startsAt, actOf(world)))
   return {
     actual: typeof actual === 'string' ? actual : null,
     expected: oracle.moveTo(id, known.id, startsAt),
@@ -123,7 +120,7 @@ async function assign(world: World, move: Extract<RequestMove, { act: 'assign' }
   if (!known) return { actual: null, expected: oracle.directory.providerAt(Number(ref.slice(1))) ?? null }
   const memberId = oracle.requests.find((one) => one.id === id)?.memberId ?? undefined
   const startsAt = move.slot && slotOf(oracle, move.slot, memberId).startsAt
-  const actual = await resultOf(assignProvider(context, id, known, startsAt, actOf(world)))
+  const actual = await resultOf(placeRequest(context, 'assign', id, known, startsAt, actOf(world)))
   if (typeof actual === 'string') return { actual, expected: oracle.assign(id, known.id, startsAt, null) }
   return { actual: null, expected: oracle.assign(id, known.id, startsAt, actual.authorizationNumber) }
 }

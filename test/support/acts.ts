@@ -1,13 +1,7 @@
 import type { Act, AuditFilter, AuditHead } from '../../src/domain/audit'
 import { type DirectoryComparison, decideLoad } from '../../src/domain/decisions/compare-directory'
 import { decideForgetting, expiredBy } from '../../src/domain/decisions/submission'
-import {
-  type AssignmentDraft,
-  decideAcknowledgement,
-  decideAssignment,
-  decideMove,
-  type MoveDraft,
-} from '../../src/domain/decisions/transitions'
+import { decideAcknowledgement, type PlacementDraft } from '../../src/domain/decisions/transitions'
 import type { RefusalQuery } from '../../src/domain/errors'
 import type { PartnerRates } from '../../src/domain/limits'
 import type { NewKey } from '../../src/domain/partner'
@@ -23,7 +17,7 @@ import * as timeOff from '../../src/operations/providers'
 import * as notes from '../../src/operations/requests'
 import * as requests from '../../src/operations/requests'
 import * as tokens from '../../src/operations/tokens'
-import { closeRequest, placeOn } from '../../src/operations/transitions'
+import { placeOn } from '../../src/operations/transitions'
 
 export function actsOf({
   store,
@@ -94,15 +88,14 @@ export function actsOf({
     countWaiting: (filter: RequestFilter) => store.read(({ requests }) => requests.countWaiting(filter)),
     sortingAnswers: (ids: readonly number[]) => store.read(({ requests }) => requests.readableAnswers(ids)),
     readScreening: async (id: number, act: Act) => (await requests.readScreening(records, id, act)).answers,
-    assign: (id: number, draft: AssignmentDraft, act: Act) =>
-      placeOn(store, id, draft, act, (facts) => decideAssignment(draft, facts)),
-    move: (id: number, draft: MoveDraft, act: Act) =>
-      placeOn(store, id, draft, act, (facts) => decideMove(draft, facts)),
+    assign: (id: number, draft: PlacementDraft, act: Act) => placeOn(store, 'assign', id, draft, act),
+    move: (id: number, draft: PlacementDraft, act: Act) => placeOn(store, 'move', id, draft, act),
     accept: (id: number, act: Act) => requests.acceptRequest(records, id, act),
-    decline: (id: number, act: Act, reason?: string) => requests.declineRequest(records, id, act, reason),
+    decline: (id: number, act: Act, reason?: string) =>
+      requests.endRequest(records, 'decline', id, act, reason),
     declineAll: (ids: readonly number[], act: Act, reason?: string) =>
       requests.endRequests(records, 'decline', ids, act, reason),
-    close: (id: number, act: Act, reason?: string) => closeRequest(records, id, act, reason),
+    close: (id: number, act: Act, reason?: string) => requests.endRequest(records, 'close', id, act, reason),
     acknowledge: (id: number, localOffsetMinutes: number, act: Act) =>
       store.change(
         act,

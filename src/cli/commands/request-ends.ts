@@ -10,15 +10,8 @@ import type { Context } from '../../operations/context'
 import { requirePartner, requireProvider, requireRequest } from '../../operations/find-records'
 import { parseStart } from '../../operations/providers'
 import { readRisk } from '../../operations/queue'
-import { declineRequest, endRequests, listSubmitted, requireEndable } from '../../operations/requests'
-import {
-  assignProvider,
-  closeRequest,
-  findAssignmentWarning,
-  moveRequest,
-  requireAssignable,
-  requireMovable,
-} from '../../operations/transitions'
+import { endRequest, endRequests, listSubmitted, requireEndable } from '../../operations/requests'
+import { findAssignmentWarning, placeRequest, requirePlaceable } from '../../operations/transitions'
 import { formatInstant } from '../../scheduling/calendar'
 import { recordId, slotForm, slotTime, utcInstant } from '../arguments'
 import { type Call, contextCommand, json, required, yes } from '../command'
@@ -84,7 +77,7 @@ interface AssignFlags extends CommonFlags {
 async function assign(call: Call<Context, AssignFlags>, request: RequestRecord): Promise<Answer> {
   const { context, flags, act } = call
   const { id, state, member } = request
-  requireAssignable(request)
+  requirePlaceable('assign', request, null)
   const provider = requireProvider(context, flags.provider)
   const slot = flags.slot === undefined ? null : parseStart(context, provider, flags.slot)
   const to = appointmentText(context, provider, slot)
@@ -101,7 +94,7 @@ async function assign(call: Call<Context, AssignFlags>, request: RequestRecord):
   } else if (isMismatch) {
     await askAbout(context, request, `Assign request ${id} of ${person}, to ${to} anyway?`, flags)
   }
-  const assigned = await assignProvider(context, id, provider, slot, act())
+  const assigned = await placeRequest(context, 'assign', id, provider, slot, act())
   const { startsAt, authorizationNumber } = assigned
   const when = startsAt === null ? 'without a slot' : `at ${formatInstant(startsAt)}`
   const text = `Request ${id} is assigned to ${provider.ref} ${fullName(provider)} ${when}; its authorization number is ${authorizationNumber}.`
@@ -119,7 +112,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   const present = providerOf(context, request)
   const provider = flags.provider === undefined ? present : requireProvider(context, flags.provider)
   const slot = provider ? parseStart(context, provider, flags.slot) : 0
-  requireMovable(request, { providerId: provider?.id ?? 0, startsAt: slot })
+  requirePlaceable('move', request, { providerId: provider?.id ?? 0, startsAt: slot })
   // Without --provider, the provider stays the same. The record of that provider may be unreadable.
   if (!provider)
     throw new Refusal('record_unknown', 'the provider of the request is unreadable', {
@@ -130,7 +123,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   const to = appointmentText(context, provider, slot)
   const again = request.state === 'accepted' ? ' It is accepted now and becomes pending again.' : ''
   await askAbout(context, request, `Move request ${id} of ${person}, from ${from} to ${to}?${again}`, flags)
-  const moved = await moveRequest(context, id, provider, slot, act())
+  const moved = await placeRequest(context, 'move', id, provider, slot, act())
   const text = `Request ${id} is moved to ${provider.ref} ${fullName(provider)} at ${formatInstant(slot)} and is pending.`
   return { json: presentRequest(moved), text }
 }
@@ -218,7 +211,7 @@ async function endOne({ context, flags }: EndCall, end: RequestEnd, request: Req
   if (isAtRisk(risk)) printNotice(riskNotice(id))
   await askAbout(context, request, question, flags)
   // Freeing a slot needs no zone data, so makeAct is enough. `act` would throw if the server has other zone data.
-  await (end === 'decline' ? declineRequest : closeRequest)(context, id, makeAct(), reason)
+  await endRequest(context, end, id, makeAct(), reason)
 }
 
 function titleOf(end: RequestEnd): string {

@@ -31,37 +31,31 @@ export function decideAcceptance(request: RequestRecord | null, { at }: Act): De
   return refuseTransition(request, 'accepted') ?? setting('request.accept', 'request', request.id, to)
 }
 
-/** Declines a pending or accepted request, and frees the slot. @param reason stored as a note */
-export function decideDecline(request: RequestRecord | null, act: Act, reason?: string): Decision {
-  return ending('decline', request, act, reason)
-}
-
-/** Closes an unassigned intake, for example a duplicate. @param reason stored as a note */
-export function decideClosing(request: RequestRecord | null, act: Act, reason?: string): Decision {
-  return ending('close', request, act, reason)
-}
-
-const ends = {
-  decline: { action: 'request.decline', state: 'declined' },
-  close: { action: 'request.close', state: 'closed' },
-} as const
+const ends = { decline: 'declined', close: 'closed' } as const
 
 export type RequestEnd = keyof typeof ends
 
-function ending(
+/** @returns a refusal if the request cannot be declined or closed */
+export function refuseEnd(request: RequestRecord, end: RequestEnd): Refusal | null {
+  return refuseTransition(request, ends[end])
+}
+
+/**
+ * Declines a pending or accepted request and frees the slot, or closes an unassigned intake, for example a duplicate.
+ * @param reason stored as a note
+ */
+export function decideEnd(
   end: RequestEnd,
   request: RequestRecord | null,
   act: Act,
-  reason: string | undefined,
+  reason?: string,
 ): Decision {
   if (!request) return unknownRecord('request')
-  const { action, state } = ends[end]
-  const refusal = refuseTransition(request, state) ?? refuseReason(request, reason)
+  const refusal = refuseEnd(request, end) ?? (reason === undefined ? null : refuseNote(request, reason))
   if (refusal) return refusal
-  const to = { state, declinedAt: act.at }
-  const write: Write = { set: 'request', id: request.id, to }
-  const note = reasonNote(request, end, act, reason)
-  return outcome(action, 'request', request.id, [write, ...note], providersOf(request))
+  const writes: Write[] = [{ set: 'request', id: request.id, to: { state: ends[end], declinedAt: act.at } }]
+  if (reason !== undefined) writes.push(noteOf(request, end, reason, act))
+  return outcome(`request.${end}`, 'request', request.id, writes, providersOf(request))
 }
 
 /** Declines or closes requests, and skips those that cannot be. Answers the number of ended requests. */
@@ -71,7 +65,7 @@ export function decideEnds(
   act: Act,
   reason?: string,
 ): Outcome<number> {
-  const decisions = requests.map((request) => ending(end, request, act, reason))
+  const decisions = requests.map((request) => decideEnd(end, request, act, reason))
   const ended = decisions.flatMap((decision) => (decision instanceof Refusal ? [] : decision))
   return {
     writes: ended.flatMap(({ writes }) => writes),
@@ -100,20 +94,14 @@ export function decideReading(
   return { ...outcome('request.read-screening', 'request', request.id, []), answer: () => answers }
 }
 
-/** A move to another slot, based on a snapshot of the directory. */
-export interface MoveDraft {
+/** A provider and a slot for a request, based on a snapshot of the directory. */
+export interface PlacementDraft {
   readonly providerId: number
-  readonly startsAt: number
-  readonly localOffsetMinutes: number
-  readonly version: Version
-}
-
-/** An assignment of an intake to a provider, based on a snapshot of the directory. */
-export interface AssignmentDraft extends Omit<MoveDraft, 'startsAt' | 'localOffsetMinutes'> {
   /** ms; null for an assignment without a slot. */
   readonly startsAt: number | null
   readonly localOffsetMinutes: number | null
-  /** Stored only if the intake has no authorization number yet. */
+  readonly version: Version
+  /** Stored only if an assigned intake has no authorization number yet. */
   readonly authorizationNumber: string
 }
 
@@ -127,17 +115,49 @@ export interface PlacementFacts {
   readonly held: readonly HeldSlot[]
 }
 
-/** Assigns an intake, unless the intake is closed. Frees an earlier slot, and keeps the authorization number. */
-export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts): 'stale' | Decision {
-  const { request } = facts
-  if (!request) return unknownRecord('request')
-  const refusal = refuseAssignment(request) ?? refusePlacement(draft, request, facts)
-  if (refusal) return refusal
-  const authorizationNumber = request.authorizationNumber ?? draft.authorizationNumber
-  return placementOutcome('request.assign', request, { ...draft, authorizationNumber })
+type Place = Pick<PlacementDraft, 'providerId' | 'startsAt'>
+
+/** Checks whether a request can be placed. Does not check that the slot is free. @param to null for any place */
+const refusals = {
+  /** An intake, unless it is closed. Frees an earlier slot, and keeps the authorization number. */
+  assign: refuseAssignment,
+  /** A pending or accepted request. Frees the earlier slot. */
+  move: refuseMoving,
+  /** Undoes the decline of a booking request. */
+  reopen: refuseReopening,
+} satisfies Record<string, (request: RequestRecord, to: Place | null) => Refusal | null>
+
+export type Placement = keyof typeof refusals
+
+export function refusePlacement(kind: Placement, request: RequestRecord, to: Place | null): Refusal | null {
+  return refusals[kind](request, to)
 }
 
-export function refuseAssignment(request: RequestRecord): Refusal | null {
+/** A placed request waits for the provider's answer again. */
+export function decidePlacement(
+  kind: Placement,
+  { version: _, authorizationNumber, ...to }: PlacementDraft,
+  facts: PlacementFacts,
+): 'stale' | Decision {
+  const { request } = facts
+  if (!request) return unknownRecord('request')
+  const refusal = refusePlacement(kind, request, to) ?? refusePlace(to, request, facts)
+  if (refusal) return refusal
+  const { providerId, startsAt } = to
+  const placed = {
+    ...to,
+    ...(kind === 'assign' && { authorizationNumber: request.authorizationNumber ?? authorizationNumber }),
+    state: 'pending' as const,
+    endsAt: startsAt === null ? null : startsAt + slotMillis,
+    acceptedAt: null,
+    declinedAt: null,
+  }
+  const taken = [...new Set([...providersOf(request), providerId])]
+  const decided = setting(`request.${kind}`, 'request', request.id, placed, taken)
+  return withOutcome(decided, `done: provider ${providerId}`)
+}
+
+function refuseAssignment(request: RequestRecord): Refusal | null {
   if (!request.isIntake) {
     const why = 'only an intake can be assigned, because a booking request already has a provider and a slot'
     return new Refusal('move_unknown', why)
@@ -145,22 +165,10 @@ export function refuseAssignment(request: RequestRecord): Refusal | null {
   return refuseErased(request) ?? refuseTransition(request, 'assigned')
 }
 
-/** Moves a pending or accepted request to another slot, and frees the earlier slot. */
-export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | Decision {
-  const { request } = facts
-  if (!request) return unknownRecord('request')
-  const refusal = refuseMoving(request, draft) ?? refusePlacement(draft, request, facts)
-  return refusal ?? placementOutcome('request.move', request, draft)
-}
-
-/** Checks whether a request can be moved. Does not check that the new slot is free. */
-export function refuseMoving(
-  request: RequestRecord,
-  { providerId, startsAt }: Pick<MoveDraft, 'providerId' | 'startsAt'>,
-): Refusal | null {
+function refuseMoving(request: RequestRecord, to: Place | null): Refusal | null {
   const refusal = refuseErased(request) ?? refuseTransition(request, 'moved')
   if (refusal) return refusal
-  const isSame = request.providerId === providerId && request.startsAt === startsAt
+  const isSame = request.providerId === to?.providerId && request.startsAt === to.startsAt
   return isSame ? new Refusal('move_unknown', 'the request already has this slot') : null
 }
 
@@ -171,16 +179,7 @@ export function decideReopening(request: RequestRecord | null): Decision {
   return refuseReopening(request) ?? setting('request.reopen', 'request', request.id, to)
 }
 
-/** Undoes the decline of a booking request, if its slot is still free. */
-export function decideReopeningInSlot(draft: MoveDraft, facts: PlacementFacts): 'stale' | Decision {
-  const { request } = facts
-  if (!request) return unknownRecord('request')
-  const refusal = refuseReopening(request) ?? refusePlacement(draft, request, facts)
-  return refusal ?? placementOutcome('request.reopen', request, draft)
-}
-
-/** Does not check that the slot is free. */
-export function refuseReopening(request: RequestRecord): Refusal | null {
+function refuseReopening(request: RequestRecord): Refusal | null {
   const refusal = refuseErased(request) ?? refuseTransition(request, 'reopened')
   if (refusal || !request.isIntake || request.state === 'closed') return refusal
   return new Refusal('move_unknown', 'a declined intake is not reopened but assigned again', {
@@ -188,8 +187,8 @@ export function refuseReopening(request: RequestRecord): Refusal | null {
   })
 }
 
-function refusePlacement(
-  { providerId, startsAt }: Pick<AssignmentDraft, 'providerId' | 'startsAt'>,
+function refusePlace(
+  { providerId, startsAt }: Place,
   { id }: RequestRecord,
   { isProviderKnown, since, holders, held }: PlacementFacts,
 ): 'stale' | Refusal | null {
@@ -206,27 +205,6 @@ function refusePlacement(
   return new Refusal('slot_conflicts_with_yours', why)
 }
 
-/** A moved request waits for the provider's answer again. */
-function placementOutcome(
-  action: 'request.assign' | 'request.move' | 'request.reopen',
-  request: RequestRecord,
-  {
-    version: _,
-    ...draft
-  }: Omit<AssignmentDraft, 'authorizationNumber'> & { readonly authorizationNumber?: string },
-): Outcome<void> {
-  const { providerId, startsAt } = draft
-  const to = {
-    ...draft,
-    state: 'pending' as const,
-    endsAt: startsAt === null ? null : startsAt + slotMillis,
-    acceptedAt: null,
-    declinedAt: null,
-  }
-  const taken = [...new Set([...providersOf(request), providerId])]
-  return withOutcome(setting(action, 'request', request.id, to, taken), `done: provider ${providerId}`)
-}
-
 const transitionsFrom = {
   accepted: ['pending'],
   declined: ['pending', 'accepted'],
@@ -237,10 +215,7 @@ const transitionsFrom = {
   reopened: ['declined', 'closed'],
 } as const satisfies Record<string, readonly RequestState[]>
 
-export function refuseTransition(
-  { state }: RequestRecord,
-  name: keyof typeof transitionsFrom,
-): Refusal | null {
+function refuseTransition({ state }: RequestRecord, name: keyof typeof transitionsFrom): Refusal | null {
   const from: readonly RequestState[] = transitionsFrom[name]
   if (from.includes(state)) return null
   return new Refusal('move_unknown', `a request that is ${state} cannot be ${name}`)
@@ -252,24 +227,18 @@ const maxNoteLength = 4_000
 /** Adds a staff note, and answers the id of the note. Refuses if the person was erased. */
 export function decideNote(request: RequestRecord | null, text: string, act: Act): Decision<number> {
   if (!request) return unknownRecord('request')
-  const refusal = refuseErased(request) ?? refuseText(text)
+  const refusal = refuseNote(request, text)
   if (refusal) return refusal
   const write = noteOf(request, 'note', text, act)
   return { ...outcome('request.note', 'request', request.id, [write]), answer: ([id]) => id as number }
 }
 
-function refuseText(text: string): Refusal | null {
+function refuseNote(request: RequestRecord, text: string): Refusal | null {
+  const erased = refuseErased(request)
+  if (erased) return erased
   if (text.trim() === '') return new Refusal('field_invalid', 'the text must not be empty')
   if (text.length <= maxNoteLength) return null
   return new Refusal('field_invalid', `the text must have at most ${maxNoteLength} characters`)
-}
-
-function refuseReason(request: RequestRecord, reason: string | undefined): Refusal | null {
-  return reason === undefined ? null : (refuseErased(request) ?? refuseText(reason))
-}
-
-function reasonNote(request: RequestRecord, kind: NoteKind, act: Act, reason: string | undefined): Write[] {
-  return reason === undefined ? [] : [noteOf(request, kind, reason, act)]
 }
 
 function noteOf({ id }: RequestRecord, kind: NoteKind, text: string, { at, actor }: Act): Write {
