@@ -31,7 +31,7 @@ let slots: OfferedSlot[] = []
 beforeAll(async () => {
   const furnished = await startSandbox(['--database', path, ...withFewProviders])
   await furnished.stop()
-  sandbox = await startSandbox(['--database', path], { command: withFileSizeLimit(300) })
+  sandbox = await startSandbox(['--database', path], { command: withFileSizeLimit(360) })
   slots = await sandbox.offered()
   const owner = booking('canary-owner', slots[0], { email: 'canary.owner@canary.example' })
   expect((await sandbox.post(owner)).status).toBe(201)

@@ -37,6 +37,7 @@ export const auditActions = [
   'member.create',
   'member.update',
   'member.edit',
+  'member.release-email',
   'member.look-up',
   'member.show',
   'member.find',

@@ -6,6 +6,7 @@ import {
   type DueMember,
   decideDueErasure,
   decideEdit,
+  decideEmailRelease,
   decideErasure,
   decideExport,
   dueAmong,
@@ -57,6 +58,12 @@ export function editMember(
     (member, owner) => decideEdit(member, owner, asked, edit, act),
     { isAlone: true },
   )
+}
+
+/** Empties a member's e-mail address, so that another member can use it. @throws Refusal move_unknown if there is none */
+export function releaseEmail({ store }: Records, { id }: Member, act: Act): Promise<void> {
+  const release = (member: Member | null) => decideEmailRelease(member, act)
+  return store.change(act, ({ members }) => [members.findById(id)], release, { isAlone: true })
 }
 
 /** The API answers look-ups and bookings of a deactivated member with HTTP 403. */

@@ -180,7 +180,7 @@ describe('cli: the member commands', () => {
     ]
     const redirected = { ...memberData, phoneNumber: '+1 303 555 0199', reasonForSeekingSupport: 'a canary' }
     const second = await practice.service.post(booking('called', undefined, redirected), practice.token)
-    const changed = `Phone changed 0 min ago by request ${second.body.id}; before: phone +1 303 555 0100\n`
+    const changed = `Phone and reason changed 0 min ago by request ${second.body.id}; before: phone +1 303 555 0100, reason a canary reason\n`
     const shown = await act('show', body.member.id)
     const request = await practice.operator.run(['request', 'show', `${body.id}`])
     for (const { code, stdout, stderr } of [shown, request]) {
@@ -230,6 +230,24 @@ describe('cli: the member commands', () => {
       expect(shown).toContain('nothing was changed')
     }
     expect(await lookUp('asked')).toBe(200)
+  })
+})
+
+describe('cli: member release-email', () => {
+  test('a released e-mail address can be used by another member, and each attempt is audited', async () => {
+    const wrong = await submit('released')
+    const rightful = booking('rightful-owner', undefined, { email: 'released-email@example.com' })
+    expect((await practice.service.post(rightful, practice.token)).status).toBe(409)
+    expect((await act('release-email', wrong.member.id)).code).toBe(2)
+    const { code, stdout } = await act('release-email', wrong.member.id, '--yes')
+    const done = `Member ${wrong.member.id} has no e-mail address until their partner sends one again.\n`
+    expect([code, stdout]).toEqual([0, done])
+    expect((await practice.service.post(rightful, practice.token)).status).toBe(201)
+    const refused = { code: 4, stderr: 'error: the member has no e-mail address\n' }
+    expect(await act('release-email', wrong.member.id, '--yes')).toMatchObject(refused)
+    const lines = (await auditOf(`member ${wrong.member.id}`)).map((line) => JSON.parse(line))
+    const released = lines.filter(({ action }) => action === 'member.release-email')
+    expect(released.map(({ outcome }) => outcome)).toEqual(['not_confirmed', 'done', 'move_unknown'])
   })
 })
 
@@ -346,7 +364,7 @@ describe('cli: member edit', () => {
     for (const [flag, value, fault] of [
       ['--phone', '12', 'must be a phone number with a leading + and 7 to 15 digits'],
       ['--email', 'a@b', 'must be an e-mail address'],
-      ['--first-name', ' ', 'must not be empty'],
+      ['--first-name', ' ', 'must not be blank'],
       ['--last-name', '', 'must not be empty'],
     ] as const) {
       expect(await refused(flag, value)).toEqual([2, expect.stringContaining(fault)])

@@ -102,6 +102,7 @@ export async function callStore(place: Place): Promise<void> {
   await store.listMembers(Number.MAX_SAFE_INTEGER, 10)
   await store.findMemberByEmail('robin@example.com', act)
   await store.editMember(member.id, { firstName: 'Rowan' }, act)
+  await store.releaseEmail(member.id, act)
   await store.exportMember(member.id, act)
   await store.eraseDue(
     (await store.membersDue(now)).map(({ id }) => id),

@@ -114,6 +114,7 @@ export function actsOf({
     listMembers: (before: number, most: number) => store.read(({ members }) => members.list(before, most)),
     findMemberByEmail: (email: string, act: Act) => findByEmail(records, email, act),
     editMember: members.editMember.bind(null, records),
+    releaseEmail: (id: number, act: Act) => members.releaseEmail(records, named(id), act),
     setMemberActive: (id: number, active: boolean, act: Act) =>
       members.setMemberActive(records, named(id), active, act),
     exportMember: (id: number, act: Act) => members.exportMember(records, named(id), act),

@@ -15,6 +15,7 @@ import {
   membersDue,
   memberTimeAt,
   readHistory,
+  releaseEmail,
   setMemberActive,
 } from '../../operations/members'
 import { partnerNames } from '../../operations/partners'
@@ -114,6 +115,13 @@ export function memberCommand(): Command {
       examples: ["anteroom member edit 42 --phone '+1 416 555 0123'", "anteroom member edit 42 --phone ''"],
       run: edit,
     }),
+    onMember({
+      name: 'release-email',
+      description: "Remove a member's e-mail address, so that another member can use it",
+      options: [yes, json()],
+      examples: ['anteroom member release-email 42'],
+      run: release,
+    }),
     recordsCommand({
       name: 'due',
       description: 'List members whose last request ended long ago',
@@ -188,6 +196,14 @@ async function edit({ context, flags, act }: Call<Records, EditFlags>, person: P
   await editMember(context, person.id, edit, act(), person)
   const text = `Member ${person.id} has changed: ${joined(names.map((name) => changeNames[name] as string))}.`
   return { json: { member: person.id, changed: names }, text }
+}
+
+async function release({ context, flags, act }: Call<Records>, person: Person): Promise<Answer> {
+  const { id, named } = person
+  await confirm(`Remove the e-mail address of ${named} so that another member can use it?`, flags)
+  await releaseEmail(context, person, act())
+  const text = `Member ${id} has no e-mail address until their partner sends one again.`
+  return { json: { member: id, email: null }, text }
 }
 
 async function exportMemberData(

@@ -44,6 +44,15 @@ export function decideEdit(
   return { ...setting('member.edit', 'member', member.id, to), audit: audit as AuditFact }
 }
 
+/** Empties the member's e-mail address, so that another member can use it. */
+export function decideEmailRelease(member: Member | null, { at }: Act): Decision {
+  if (!member) return unknownRecord('member')
+  const { id, profile } = member
+  if (profile.email === '') return new Refusal('move_unknown', 'the member has no e-mail address')
+  const to = { profile: { ...profile, email: '' }, updatedAt: at }
+  return setting('member.release-email', 'member', id, to)
+}
+
 /** Allows an export. The audit log records who exported the data. */
 export function decideExport(data: MemberExport | null): Decision<MemberExport> {
   if (!data) return unknownRecord('member')
