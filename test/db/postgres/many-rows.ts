@@ -20,6 +20,8 @@ export async function fillTables(url: string): Promise<void> {
       n * 3600000::int8, n * 3600000::int8 + 2700000, 0, null, null, repeat('q', 300)::bytea, n FROM ${since}`,
     `UPDATE booking_requests SET state = 'declined', declined_at = submitted_at WHERE id > 1000 AND id % 7 <> 0`,
     `UPDATE booking_requests SET state = 'accepted', accepted_at = submitted_at WHERE id > 1200 AND state = 'pending'`,
+    `UPDATE booking_requests SET state = 'unassigned', provider_id = null, authorization_number = null, starts_at = null, ends_at = null,
+      local_offset_minutes = null, accepted_at = null, declined_at = null WHERE id > 100000 AND is_intake`,
     `INSERT INTO request_notes SELECT 1000 + n, 'n' || n, 1000 + n, 'note', n, 'olive', repeat('t', 300)::bytea FROM ${since}`,
     `INSERT INTO replays SELECT 1000 + n, ${partner}, ${bytes('k')}, ${bytes('b')}, repeat('r', 300)::bytea, n FROM ${since}`,
     `INSERT INTO changes (noun, record_id) SELECT CASE n % 9 WHEN 0 THEN 'provider' ELSE 'taken' END, 1 FROM ${since}`,
