@@ -11,7 +11,7 @@ import type { Pool } from './client/pool'
 import { Deadline, timeouts } from './client/timeouts'
 import { sharing, taking, takingNamed } from './locks'
 import type { Session } from './session'
-import { type FoundFacts, type Keys, keysOf } from './submission-facts'
+import { type Keys, keysOf } from './submission-facts'
 import { type Acts, type Done, transact } from './transaction'
 
 /** A refusal with an audit line is returned and not thrown, so that COMMIT stores the line. */
@@ -43,7 +43,7 @@ interface PendingSubmission {
 /** Each submission is one transaction of three round trips: locks, facts, then writes with COMMIT. */
 export class Submissions {
   readonly #underWay = new Set<Promise<Answer>>()
-  #failed = 0
+  failed = 0
   /** Always 1, because each submission is one transaction. */
   readonly groupSizes = new Distribution([1])
   readonly commitMillis = new Distribution(durationBounds)
@@ -55,10 +55,6 @@ export class Submissions {
     private readonly acts: Pick<Acts, 'inTurn' | 'settle'>,
     private readonly watch: Watch,
   ) {}
-
-  get failed(): number {
-    return this.#failed
-  }
 
   async submit(draft: SubmissionDraft): Promise<Answer> {
     const endsAt = performance.now() + allShare * timeouts.call
@@ -111,7 +107,7 @@ export class Submissions {
       attemptMillis: () =>
         left() < leastShare * timeouts.call ? null : Math.min(oneShare * timeouts.call, left()),
       noteFailed: (error: unknown) => {
-        if (error instanceof DatabaseFailure) this.#failed++
+        if (error instanceof DatabaseFailure) this.failed++
         this.watch.noteFailed(error)
       },
     }
@@ -146,7 +142,11 @@ async function decideAndWrite(
   // Only a refusal takes the audit lock, because the next refusal counts its line. Other lines are queued.
   const isRefusal = decision.writes.length === 0
   if (decision.audit && isRefusal && !isAudited) return unchanged('to be audited')
-  const { ids, pending } = await records.write(decision.writes, knownOf(found, recordKey))
+  const { ids, pending } = await records.write(decision.writes, {
+    members: found.sealedMembers,
+    requestKeys: [recordKey],
+    ids: { member: [found.memberId], request: [found.requestId] },
+  })
   const lines = linesOf(decision, submitterOf(draft), ids[0])
   return {
     answer: decision.answer(ids),
@@ -171,12 +171,4 @@ function locksOf({ draft, keys }: PendingSubmission, isAudited: boolean): string
       draft.slot,
     ),
   ]
-}
-
-function knownOf({ memberId, requestId, sealedMembers }: FoundFacts, recordKey: string) {
-  return {
-    members: sealedMembers,
-    requestKeys: [recordKey],
-    ids: { member: [memberId], request: [requestId] },
-  }
 }

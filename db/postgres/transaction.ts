@@ -90,10 +90,8 @@ export async function transact<T>(
   }
 }
 
-interface Attempted<T> {
-  readonly answer: T
+interface Attempted<T> extends Pick<Done<T>, 'answer' | 'recordKey'> {
   readonly line: AuditHead | null
-  readonly recordKey?: string
 }
 
 /** Returns true if the attempt's audit line or request is stored. Other work can safely be repeated. */
@@ -190,30 +188,29 @@ export function createActs(pool: Pool<Session>) {
     return done
   }
 
-  async function runNow<T>(
+  function run<T>(
     work: (session: Session) => Promise<Done<T>>,
-    { isAlone = false, attemptMillis = actMillis() }: Acting,
+    { isAlone = false, attemptMillis = actMillis() }: Acting = {},
   ): Promise<T> {
-    const beganAt = performance.now()
-    const isInTime = () => performance.now() - beganAt < actMillis()
-    const how = {
-      locks: isAlone ? [taking('audit'), taking('directory')] : [taking('audit')],
-      attemptMillis: (isUnknown: boolean) => (isUnknown || isInTime() ? attemptMillis : null),
-    }
-    try {
-      return await transact(pool, how, async (session) => {
-        // Lines of earlier submissions come before those of this act.
-        const queued = await takeQueued(session.connection)
-        const done = await work(session)
-        return { ...done, lines: [...queued, ...done.lines] }
-      })
-    } catch (error) {
-      throw toRefusal(error)
-    }
+    return inTurn(async () => {
+      const beganAt = performance.now()
+      const isInTime = () => performance.now() - beganAt < actMillis()
+      const how = {
+        locks: isAlone ? [taking('audit'), taking('directory')] : [taking('audit')],
+        attemptMillis: (isUnknown: boolean) => (isUnknown || isInTime() ? attemptMillis : null),
+      }
+      try {
+        return await transact(pool, how, async (session) => {
+          // Lines of earlier submissions come before those of this act.
+          const queued = await takeQueued(session.connection)
+          const done = await work(session)
+          return { ...done, lines: [...queued, ...done.lines] }
+        })
+      } catch (error) {
+        throw toRefusal(error)
+      }
+    })
   }
-
-  const run = <T>(work: (session: Session) => Promise<Done<T>>, acting: Acting = {}): Promise<T> =>
-    inTurn(() => runNow(work, acting))
 
   const change: Store['change'] = (act, ask, decide, { isAlone, isLarge } = {}) =>
     run(

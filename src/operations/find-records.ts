@@ -3,18 +3,12 @@ import type { RequestRecord } from '../domain/booking-request'
 import { Refusal, type RefusalCount } from '../domain/errors'
 import { foldName, type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
-import { type CopyNote, requireCopied } from '../domain/ports/database-copy'
 import type { NamedProvider, Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import { dayMillis } from '../scheduling/calendar'
 import type { Context, Records } from './context'
 import { noteAct } from './maintenance'
 import { noteReadings } from './notebook'
-
-/** Returns the database's copy note. @throws Refusal record_unknown if the database was not copied */
-export async function requireCopyNote({ maintenance }: Records): Promise<CopyNote> {
-  return requireCopied(await maintenance.findCopyNote())
-}
 
 /** Finds an organization by name or id. @throws Refusal record_unknown */
 export async function requireOrganization({ store }: Records, nameOrId: string): Promise<Organization> {
@@ -35,10 +29,7 @@ export function requireProvider({ directory }: Context, refOrId: string): Provid
   const all = directory.listProviders()
   const found = all.find(({ ref }) => ref === refOrId) ?? all.find(({ id }) => String(id) === refOrId)
   if (found) return found
-  const isUnreadable = directory
-    .listUnreadable()
-    .some(({ id, ref }) => ref === refOrId || String(id) === refOrId)
-  if (isUnreadable) throw unreadableProvider()
+  if (findUnreadable(directory, refOrId)) throw unreadableProvider()
   return requireNamed(all, refOrId)
 }
 
@@ -79,9 +70,11 @@ function requireNamed<T extends NamedProvider>(all: readonly T[], word: string):
 
 /** Like requireProvider, but includes providers whose record cannot be read. */
 export function requireProviderName(context: Context, refOrId: string): ProviderName {
-  const unreadable = context.directory.listUnreadable()
-  const found = unreadable.find(({ id, ref }) => ref === refOrId || String(id) === refOrId)
-  return found ?? requireProvider(context, refOrId)
+  return findUnreadable(context.directory, refOrId) ?? requireProvider(context, refOrId)
+}
+
+function findUnreadable(directory: Context['directory'], refOrId: string): ProviderName | undefined {
+  return directory.listUnreadable().find(({ id, ref }) => ref === refOrId || String(id) === refOrId)
 }
 
 /** Reads the providers of slots or requests. */
@@ -138,24 +131,17 @@ export function subjectsOfPartner({ id }: Partner): AuditSubject[] {
   return [{ record: name }, { actor: name }]
 }
 
-interface MemberRecords {
-  /** Audit names of the member and the member's requests, for example `member 3`, `request 8`. */
-  readonly records: readonly string[]
-  /** True if the member was erased. The member's requests are then unknown. */
-  readonly isErased: boolean
-}
-
-/** Returns the audit names of a member's records, even if the member was erased. @throws Refusal record_unknown */
-export async function findMemberRecords({ store }: Records, id: number): Promise<MemberRecords> {
-  const member = `member ${id}`
-  const requests = (await store.read((facts) => facts.requests.listOf(id))).map(
-    (request) => `request ${request.id}`,
-  )
+/**
+ * Returns the audit names of a member and the member's requests, for example `member 3` and `request 8`. The requests of an
+ * erased member are unknown. @throws Refusal record_unknown
+ */
+export async function findMemberRecords({ store }: Records, id: number) {
+  const requests = await store.read((facts) => facts.requests.listOf(id))
   const isErased = requests.length === 0 && (await wasErased({ store }, id))
   if (requests.length === 0 && !isErased && !(await store.read(({ members }) => members.findForStaff(id)))) {
     throw new Refusal('record_unknown', 'there is no member with that id')
   }
-  return { records: [member, ...requests], isErased }
+  return { records: [`member ${id}`, ...requests.map((request) => `request ${request.id}`)], isErased }
 }
 
 /** Returns true if a member was erased. Later refused erasures do not matter. */
@@ -184,13 +170,8 @@ export type ProviderName = Pick<Provider, 'id' | 'ref'>
 /** The number of members read at once, the maximum number shown, and how long a search reads members. */
 const [membersAtOnce, maxShown, mostMillis] = [100, 50, 500]
 
-export interface FoundMembers {
-  /** At most 50. Exact matches first, then the newest members. */
-  readonly found: readonly FoundMember[]
-  readonly count: number
-  /** The number of newest members that were searched; null if all were, or if an exact match made that needless. */
-  readonly searched: number | null
-}
+/** At most 50 members: exact matches first, then the newest. `count` is the number of matches. */
+export type FoundMembers = Awaited<ReturnType<typeof findMembers>>
 
 export interface FoundMember {
   readonly member: Member
@@ -201,7 +182,7 @@ export interface FoundMember {
  * Finds members by full e-mail address or external id. Without a clear match, searches parts of names, phone numbers and
  * addresses. The audit log records the caller, the number found and each member shown. @param text not empty
  */
-export async function findMembers(records: Records, text: string, act: Act): Promise<FoundMembers> {
+export async function findMembers(records: Records, text: string, act: Act) {
   const owner = text.includes('@') ? await findByEmail(records, text, act) : null
   const named = await findNamed(records, text, owner)
   // A text with a digit or an @ is no name. If an id or address equals this text, no other member can match.
@@ -241,12 +222,11 @@ async function findNamed({ store }: Records, text: string, owner: Member | null)
   ]
 }
 
-/** Searches the newest members first. Stops after half a second, because each member must be decrypted. */
-async function lookThrough(
-  { store, clock }: Records,
-  text: string,
-  named: readonly FoundMember[],
-): Promise<FoundMembers> {
+/**
+ * Searches the newest members first. Stops after half a second, because each member must be decrypted. `searched` is then
+ * the number of newest members that were searched; null if all were.
+ */
+async function lookThrough({ store, clock }: Records, text: string, named: readonly FoundMember[]) {
   const matches = matcherOf(text)
   const found = named.slice(0, maxShown)
   const until = clock.now() + mostMillis

@@ -1,4 +1,4 @@
-import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
+import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine } from '../domain/audit'
 import { decideForgetting, expiredBy } from '../domain/decisions/submission'
 import { Refusal } from '../domain/errors'
 import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
@@ -28,25 +28,20 @@ export async function tryPurge({ maintenance }: Pick<Records, 'maintenance'>): P
   }
 }
 
-interface KeyRotation {
-  /** The path of the new key; null if this run only finished an interrupted rotation. */
-  readonly path: string | null
-  /** True if the copy of the data key under the old master key was removed from the database files. */
-  readonly isPurged: boolean
-}
-
 /**
  * Seals the data key under a new master key. Processes that have the database open continue to work.
+ * The path is null if this run only finished an interrupted rotation.
  * @throws Refusal, see Keyring.rotate and Maintenance.rewrap
  */
 export async function rotateMasterKey(
   { keyring, maintenance }: Records,
   newKeyFile: string | undefined,
   act: Act,
-): Promise<KeyRotation> {
+) {
   const path = keyring.hasRotated
     ? null
     : await keyring.rotate(newKeyFile, (next) => maintenance.rewrap(next, act))
+  // The database files no longer have the data key under the old master key.
   return { path, isPurged: await tryPurge({ maintenance }) }
 }
 
@@ -112,12 +107,6 @@ export async function backUp(
   how?: BackingUp,
 ): Promise<Manifest> {
   return maintenance.backUp(target, protection && (await keyring.protect(protection)), act, how)
-}
-
-/** Records a test of a backup: passed or failed. */
-export async function noteDrill(records: Records, act: Act, isPassed: boolean): Promise<void> {
-  if (isPassed) await records.maintenance.noteDrill(act)
-  else await noteAct(records, act, 'database.drill', null, 'failed')
 }
 
 /** Stores the note of this server. At shutdown, null removes the note. Ignores write errors. */
@@ -255,10 +244,7 @@ export function behindNote(millis: number): string | null {
 }
 
 /** Compares earlier heads with the log. Heads whose lines were pruned are only counted. */
-export async function verifyHeads(
-  records: Records,
-  heads: readonly AuditHead[],
-): Promise<{ readonly verdict: AuditVerdict; readonly pruned: number }> {
+export async function verifyHeads(records: Records, heads: readonly AuditHead[]) {
   const verdict = await records.maintenance.verifyAudit(null)
   let pruned = 0
   for (const { id, hash } of verdict.intact ? heads : []) {
@@ -266,7 +252,7 @@ export async function verifyHeads(
     const [line] = await listAudit(records, 1, { after: id - 1 })
     const fault = line?.id === id ? 'the line differs from the logged head' : 'the line is missing'
     if (!line || (line.id === id && line.hash !== hash))
-      return { verdict: { intact: false, id, fault }, pruned }
+      return { verdict: { intact: false, id, fault } as const, pruned }
     if (line.id !== id) pruned++
   }
   return { verdict, pruned }

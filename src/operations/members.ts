@@ -1,7 +1,7 @@
 import type { Directory } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
-import { type ActorSpan, type Found, personActions, takeLine, touch } from '../domain/decisions/affected'
+import { type ActorSpan, nothing, personActions, takeLine, touch } from '../domain/decisions/affected'
 import {
   type DueMember,
   decideDueErasure,
@@ -191,7 +191,7 @@ async function purge({ maintenance }: Pick<Records, 'maintenance'>): Promise<Omi
 
 /** Finds the members whose data was seen or changed in `spans`, in order of id. `member` is null after an erasure. */
 export async function listAffected({ store }: Records, spans: readonly ActorSpan[]) {
-  const found: Found = { members: new Map(), requests: new Map(), unnamed: new Map(), actors: new Set() }
+  const found = nothing()
   for (const span of spans) {
     const { actor, since, until } = span
     for (const action of personActions) {

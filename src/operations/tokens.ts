@@ -9,7 +9,7 @@ import {
   decideRotation,
   type KeyFacts,
 } from '../domain/decisions/partners'
-import { Refusal, type RefusalCount } from '../domain/errors'
+import { type Kind, Refusal } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
 import type { Decision } from '../domain/ports/writes'
 import { dayMillis } from '../scheduling/calendar'
@@ -182,14 +182,8 @@ export async function verifyToken(context: Context, token: string, now: number):
   }
 }
 
-/** The verdict on a token with this kid and a valid signature. A kid is not secret. */
-interface KidVerdict extends TokenVerdict {
-  /** Null for an unknown kid. */
-  readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly RefusalCount[] } | null
-}
-
-/** Checks a token by its kid alone. */
-export async function verifyKid(records: Records, kid: string): Promise<KidVerdict> {
+/** Returns the verdict on a token with this kid and a valid signature. `known` is null for an unknown kid, which is not secret. */
+export async function verifyKid(records: Records, kid: string) {
   const key = (await listTokens(records)).find((one) => one.kid === kid)
   const partner = (await listPartners(records)).find(({ id }) => id === key?.partnerId)
   if (!key || !partner) return { ...unknownKey(), known: null }
@@ -209,17 +203,12 @@ function tokenRefusal(kind: keyof typeof authenticationRefusals): Refusal {
 
 function verdictOf(key: KeyRecord, partner: Partner, now: number): TokenVerdict {
   const verdict = (refusal: Refusal | null, why: string) => ({ refusal, why, partner: partner.name })
+  const refused = (kind: Kind, why: string) => verdict(new Refusal(kind, why), why)
   if (keyStateAt(key, now) !== 'in force') return verdict(tokenRefusal('token_invalid'), endOf(key, now))
-  if (!partner.active)
-    return verdict(tokenRefusal('partner_inactive'), authenticationRefusals.partner_inactive)
-  if (!partner.organization) {
-    const why = 'the partner has no organization'
-    return verdict(new Refusal('organization_not_configured', why), why)
-  }
-  if (!partner.organization.active) {
-    const why = "the partner's organization is deactivated"
-    return verdict(new Refusal('organization_deactivated', why), why)
-  }
+  if (!partner.active) return refused('partner_inactive', authenticationRefusals.partner_inactive)
+  if (!partner.organization) return refused('organization_not_configured', 'the partner has no organization')
+  if (!partner.organization.active)
+    return refused('organization_deactivated', "the partner's organization is deactivated")
   const only = partner.networks === null ? '' : `, from ${partner.networks.replaceAll(',', ', ')} only`
   return verdict(null, `the token is in force${only}`)
 }

@@ -185,26 +185,34 @@ async function head({ context }: Call<Records>): Promise<Answer> {
   return { json: newest, text: formatHead(newest) }
 }
 
-async function verify({
-  context,
-  flags,
-}: Call<Records, { head?: AuditHead; heads?: string; archive?: string }>): Promise<Answer> {
-  const { head: noted = null, heads, archive } = flags
-  const [verdict, found] =
-    heads !== undefined
-      ? await verifyLogged(context, heads)
-      : archive === undefined
-        ? await verifyLog(context, noted)
-        : await verifyArchive(context, archive, noted)
-  if (!verdict.intact) process.exitCode = exitCodes.unhealthy
-  const text = verdict.intact ? found : `${found} is broken at line ${verdict.id}: ${verdict.fault}.`
-  return { json: verdict, text }
+interface VerifyFlags {
+  readonly head?: AuditHead
+  readonly heads?: string
+  readonly archive?: string
 }
 
-async function verifyLog(context: Records, noted: AuditHead | null) {
-  const verdict = await context.maintenance.verifyAudit(noted)
-  if (!verdict.intact) return [verdict, 'The log'] as const
-  return [verdict, `The log is intact up to ${formatHead(verdict.head)}.`] as const
+async function verify({ context, flags }: Call<Records, VerifyFlags>): Promise<Answer> {
+  const { maintenance } = context
+  const { head: noted = null, heads, archive } = flags
+  const what = archive === undefined ? 'The log' : 'The archive'
+  const [verdict, agreement] =
+    heads !== undefined
+      ? await verifyLogged(context, heads)
+      : [
+          await (archive === undefined
+            ? maintenance.verifyAudit(noted)
+            : maintenance.checkArchive(archive, noted)),
+          '',
+        ]
+  if (!verdict.intact) {
+    process.exitCode = exitCodes.unhealthy
+    return { json: verdict, text: `${what} is broken at line ${verdict.id}: ${verdict.fault}.` }
+  }
+  const found =
+    'archive' in verdict
+      ? `, from after line ${verdict.archive.start.id} to ${formatHead(verdict.archive.head)}; ${verdict.next}`
+      : ` up to ${formatHead(verdict.head)}${agreement}`
+  return { json: verdict, text: `${what} is intact${found}.` }
 }
 
 const [loggedHead, headLength] = [/audit head (\d{1,15}:[0-9a-f]{64})/g, 100]
@@ -221,20 +229,9 @@ async function verifyLogged(context: Records, file: string) {
   }
   if (heads.size === 0) throw new Refusal('field_invalid', `--heads: ${file} contains no audit head`)
   const { verdict, pruned } = await verifyHeads(context, [...heads.values()])
-  if (!verdict.intact) return [verdict, 'The log'] as const
-  const found = `The log is intact up to ${formatHead(verdict.head)}, and agrees with ${counted(heads.size - pruned, 'head')}`
-  return [
-    verdict,
-    pruned > 0 ? `${found}; the lines of ${counted(pruned, 'head')} were pruned.` : `${found}.`,
-  ] as const
-}
-
-async function verifyArchive(context: Records, file: string, noted: AuditHead | null) {
-  const verdict = await context.maintenance.checkArchive(file, noted)
-  if (!verdict.intact) return [verdict, 'The archive'] as const
-  const { archive, next } = verdict
-  const lines = `from after line ${archive.start.id} to ${formatHead(archive.head)}`
-  return [verdict, `The archive is intact, ${lines}; ${next}.`] as const
+  const found = `, and agrees with ${counted(heads.size - pruned, 'head')}`
+  const gone = pruned > 0 ? `; the lines of ${counted(pruned, 'head')} were pruned` : ''
+  return [verdict, found + gone] as const
 }
 
 interface PruneFlags {

@@ -4,10 +4,9 @@ import { type CopyFlags, type Flags, readCopyConfig, readStorageConfig } from '.
 import { isDatabaseAddress } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
 import { type DatabaseSetting, keptCopyNote } from '../../domain/ports/database'
-import { type CopyNote, describeCopy } from '../../domain/ports/database-copy'
+import { type CopyNote, describeCopy, requireCopied } from '../../domain/ports/database-copy'
 import { systemClock } from '../../domain/ports/time'
 import type { Records } from '../../operations/context'
-import { requireCopyNote } from '../../operations/find-records'
 import { rotateMasterKey } from '../../operations/maintenance'
 import { type Copied, copyBetween, databaseAt } from '../../service'
 import { fileName } from '../arguments'
@@ -146,7 +145,7 @@ function reactivateCommand(): Command {
 }
 
 async function reactivate({ context, flags, act }: Call<Records>): Promise<Answer> {
-  const note = await requireCopyNote(context)
+  const note = requireCopied(await context.maintenance.findCopyNote())
   const loss = `The database was ${describeCopy(note)}. Later changes to the copy are not in this database.`
   await confirm(`${loss} Stop serving the copy. Use this database again?`, flags)
   await context.maintenance.reactivate(act())

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Flags, readValues } from '../../config'
 import { Refusal } from '../../domain/errors'
-import { type Finding, finding, type Remedies, withRemedy } from '../../domain/ports/maintenance'
+import { type Finding, finding, withRemedy } from '../../domain/ports/maintenance'
 import {
   listShiftedBookings,
   listUnavailableBookings,
@@ -46,7 +46,7 @@ async function examine(flags: DoctorFlags): Promise<undefined> {
     const ofRetention = retention === undefined ? [] : [await retentionFinding(records, retention)]
     const ofHost = await records.maintenance.checkHost()
     const all = [...ofDatabase, ...ofRetention, ...ofDirectory, ...ofHost]
-    const findings = all.map((found) => withRemedy(found, remedies))
+    const findings = all.map((found) => withRemedy(found, { whenNoted, whenBad }))
     printAnswer(flags, { json: findings, text: findingsText(findings) })
     if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
   })
@@ -95,8 +95,6 @@ function findingsText(findings: readonly Finding[]): Text {
   ]
 }
 
-const fromBackup = 'stop the service and restore a backup: anteroom restore'
-
 const whenNoted = {
   settings: 'stop all other programs that use the database, then restart the service',
   'sealed values': 'if a token key is damaged, run anteroom token rotate; restore other values from a backup',
@@ -110,16 +108,12 @@ const whenNoted = {
   'zone data': 'update the folder, or start without --zones',
 }
 
+const fromBackup = 'stop the service and restore a backup: anteroom restore'
+
 /** Only findings with the state `bad` get the advice to restore a backup. */
-const remedies: Remedies = {
-  whenNoted,
-  whenBad: {
-    ...whenNoted,
-    schema: fromBackup,
-    integrity: fromBackup,
-    directory: fromBackup,
-    orphans: fromBackup,
-  },
+const whenBad = {
+  ...whenNoted,
+  ...{ schema: fromBackup, integrity: fromBackup, directory: fromBackup, orphans: fromBackup },
 }
 
 /** A check that fails becomes a finding, so that the other checks still run. */
@@ -156,11 +150,8 @@ function unavailableFinding(stranded: readonly UnavailableBooking[]): Finding {
     ({ requestId, provider, startsAt, reason }) =>
       `request ${requestId}, ${formatInstant(startsAt)}: ${provider} ${absenceTexts[reason]}`,
   )
-  return finding(
-    'bookings',
-    firstOf(details, mostNamed, '; '),
-    'all are within the availability of their providers',
-  )
+  const fine = 'all are within the availability of their providers'
+  return finding('bookings', firstOf(details, mostNamed, '; '), fine)
 }
 
 /** A finding names at most this many records. Further records are only counted. */

@@ -13,7 +13,7 @@ import {
   questionsFor,
   regionsShown,
 } from '../../operations/database-copy'
-import { backUp, noteDrill } from '../../operations/maintenance'
+import { backUp, noteAct } from '../../operations/maintenance'
 import type { Service } from '../../service'
 import type { Call } from '../command'
 import type { MakeAct } from '../storage'
@@ -29,10 +29,10 @@ export async function drill({ context: service, act }: Call<Service>): Promise<A
     const result = await withProgress(({ progress }) =>
       inPrivateFolder((folder) => rehearse(service, folder, act, progress)),
     )
-    await noteDrill(service.context, act(), true)
+    await service.context.maintenance.noteDrill(act())
     return { json: result, text: lineOf(result) }
   } catch (error) {
-    await noteDrill(service.context, act(), false).catch(() => {})
+    await noteAct(service.context, act(), 'database.drill', null, 'failed').catch(() => {})
     throw error
   }
 }

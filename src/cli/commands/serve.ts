@@ -197,12 +197,12 @@ async function serveUntilStopped(
     await service.context.maintenance.noteZoneData(service.zones)
     const now = service.context.clock.now()
     for (const note of notesOn(config)) report(note)
-    const ofCertificate = certificate ? certificateNotes(certificate, config.baseUrl, now) : []
-    const ofZones = [
+    const notes = [
       zoneDataNote(service.zones, now),
       await otherZoneDataNote(service.context, service.zones),
+      ...(certificate ? certificateNotes(certificate, config.baseUrl, now) : []),
     ]
-    for (const note of [...ofZones, ...ofCertificate]) if (note) report(note)
+    for (const note of notes) if (note) report(note)
     let running: RunningServer | undefined
     const stopped = shutdownRequest(() => {
       // Nothing can be reloaded before the server listens.
@@ -222,12 +222,10 @@ async function serveUntilStopped(
     const endWatch = watchAudit(service.context, report)
     await stopped
     report('stopping', 'info')
-    const reportWaiting = () =>
-      report(
-        `still stopping: waiting at most 15 s for ${counted(server.underWay(), 'request')} to finish`,
-        'info',
-      )
-    const waiting = setTimeout(reportWaiting, silentStopMillis).unref()
+    const waiting = setTimeout(() => {
+      const requests = counted(server.underWay(), 'request')
+      report(`still stopping: waiting at most 15 s for ${requests} to finish`, 'info')
+    }, silentStopMillis).unref()
     await server.stop()
     clearTimeout(waiting)
     await endWatch()

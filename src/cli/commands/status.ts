@@ -124,18 +124,14 @@ function serversText(rows: ReturnType<typeof serverRows>): Text {
 function presentStatus(status: Status) {
   const { copied, servers, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
   return {
-    unreadRisk: { count: unreadRisk.count, oldestAt: instantText(unreadRisk.oldestAt) },
+    unreadRisk: { ...unreadRisk, oldestAt: instantText(unreadRisk.oldestAt) },
     ...presentServers(servers),
     copied: copied && { to: copied.to, at: instantText(copied.at) },
-    waiting: {
-      intakes: waiting.intakes,
-      oldestIntakeAt: instantText(waiting.oldestIntakeAt),
-      pending: waiting.pending,
-    },
+    waiting: { ...waiting, oldestIntakeAt: instantText(waiting.oldestIntakeAt) },
     backup: { madeAt: instantText(backups.backedUpAt), drilledAt: instantText(backups.drilledAt) },
     usedFrom: status.usedFrom.map((use) => ({ ...use, lastAt: instantText(use.lastAt) })),
     tokenConcerns: status.tokenConcerns,
-    nextCutover: nextCutover && { partner: nextCutover.partner, at: instantText(nextCutover.at) },
+    nextCutover: nextCutover && { ...nextCutover, at: instantText(nextCutover.at) },
     refusedToday: {
       kinds: refused.map((kind) => ({ partner: kind.partner, ...presentRefusal(kind) })),
       ofAll: status.isRefusedWhole,
@@ -167,10 +163,8 @@ const mostAddresses = 5
 /** For example `Lantern: 203.0.113.7 and 2001:db8:0:1::/64`. Covers the last 30 days. */
 function usedFromText({ usedFrom }: Status): string {
   const byPartner = [...Map.groupBy(usedFrom, ({ partner }) => partner)].map(([partner, uses]) => {
-    return `${partner}: ${firstOf(
-      uses.map(({ address }) => address),
-      mostAddresses,
-    )}`
+    const addresses = uses.map(({ address }) => address)
+    return `${partner}: ${firstOf(addresses, mostAddresses)}`
   })
   return byPartner.join('; ') || 'no address in 30 days'
 }
@@ -201,9 +195,8 @@ const mostAdvice = 10
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
   const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings, tokenConcerns } = status
   const server = serviceState(status.servers)
-  const [ended, unready] = (['down', 'unready'] as const).map(
-    (one) => status.servers.filter(({ state }) => state === one).length,
-  ) as [number, number]
+  const countOf = (one: ServerState) => status.servers.filter(({ state }) => state === one).length
+  const [ended, unready] = [countOf('down'), countOf('unready')]
   const lines = [
     copied && 'this database was copied: use the copy (see copied to)',
     unreadRisk.count > 0 &&

@@ -14,16 +14,18 @@ export interface ActorSpan {
   readonly until: number
 }
 
-/** Maps ids to the actions. */
-export type Touched = Map<number, Set<string>>
-
 /** The records that lines show or change. */
-export interface Found {
-  readonly members: Touched
-  readonly requests: Touched
-  /** The number of lines about people whom the lines do not name, by action. */
-  readonly unnamed: Map<string, number>
-  readonly actors: Set<string>
+export type Found = ReturnType<typeof nothing>
+
+export function nothing() {
+  return {
+    /** The actions by id. */
+    members: new Map<number, Set<string>>(),
+    requests: new Map<number, Set<string>>(),
+    /** The number of lines about people whom the lines do not name, by action. */
+    unnamed: new Map<string, number>(),
+    actors: new Set<string>(),
+  }
 }
 
 export function takeLine(found: Found, line: AuditLine, { operator }: ActorSpan): void {
@@ -37,18 +39,12 @@ export function takeLine(found: Found, line: AuditLine, { operator }: ActorSpan)
   else found.unnamed.set(action, (found.unnamed.get(action) ?? 0) + 1)
 }
 
-export function touch(touched: Touched, id: number, actions: Iterable<string>): void {
+export function touch(touched: Found['members'], id: number, actions: Iterable<string>): void {
   touched.set(id, new Set([...(touched.get(id) ?? []), ...actions]))
 }
 
 /** Also finds `olive` in `operator anteroom (olive, by login uid)`. */
 function isOperator(actor: string, name: string): boolean {
-  return (
-    actor === name ||
-    (actor.startsWith('operator ') &&
-      actor
-        .split(/[ (),]+/)
-        .slice(1)
-        .includes(name))
-  )
+  const [noun, ...words] = actor.split(/[ (),]+/)
+  return actor === name || (noun === 'operator' && words.includes(name))
 }
