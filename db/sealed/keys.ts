@@ -3,14 +3,10 @@ import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
 import type { Records } from '../../src/domain/ports/writes'
 import { openSealed, secretCell } from './binding'
 
-interface KeyRow {
+interface KeyRow extends Omit<PartnerKey, 'secret' | 'partner'> {
   readonly recordKey: string
   readonly partnerId: number
-  readonly kid: string
   readonly sealedSecret: Buffer
-  readonly issuedAt: number
-  readonly startsAt: number
-  readonly endsAt: number | null
 }
 
 const secretBytes = 32

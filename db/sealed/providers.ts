@@ -1,13 +1,10 @@
 import { memo } from '../../src/domain/memo'
-import type { UnreadableProvider } from '../../src/domain/ports/directory-feed'
+import type { DirectoryChanges, UnreadableProvider } from '../../src/domain/ports/directory-feed'
 import type { Records } from '../../src/domain/ports/writes'
 import type { License, Provider } from '../../src/domain/provider'
 import { providerLists } from '../../src/domain/provider-lists'
 
-export interface FoundProviders {
-  readonly providers: readonly Provider[]
-  readonly unreadable: readonly UnreadableProvider[]
-}
+export type FoundProviders = Pick<DirectoryChanges, 'providers' | 'unreadable'>
 
 /** A number on SQLite, a boolean on PostgreSQL. */
 type Flag = 0 | 1 | boolean

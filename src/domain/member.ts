@@ -1,34 +1,7 @@
 import { dayMillis, parseDate } from '../scheduling/calendar'
 import { defaultLanguageTag } from './language'
 
-/** A member's data as the partner sent it. Texts may be empty. Null means that the partner never sent the field. */
-export interface MemberProfile {
-  /** Empty if the operator has released the address. */
-  readonly email: string
-  readonly firstName: string
-  readonly lastName: string
-  /** ISO 3166-1 alpha-2, upper case. */
-  readonly country: string
-  readonly preferredName: string | null
-  readonly preferredPronouns: string | null
-  readonly dob: string | null
-  readonly gender: string | null
-  readonly maritalStatus: string | null
-  readonly clientType: string | null
-  readonly leaveVoicemail: string | null
-  readonly phoneNumber: string | null
-  readonly streetAddress: string | null
-  readonly suite: string | null
-  readonly city: string | null
-  readonly state: string | null
-  readonly zipCode: string | null
-  readonly reasonForSeekingSupport: string | null
-  readonly preferredModality: string | null
-  /** BCP 47. */
-  readonly preferredSpokenLanguage: string
-}
-
-/** The default values of a new member's optional fields. */
+/** The default values of a new member's optional fields. Null means that the partner never sent the field. */
 export const emptyProfile = {
   preferredName: null,
   preferredPronouns: null,
@@ -46,6 +19,18 @@ export const emptyProfile = {
   reasonForSeekingSupport: null,
   preferredModality: null,
   preferredSpokenLanguage: defaultLanguageTag,
+}
+
+/** A member's data as the partner sent it. Texts may be empty. */
+export interface MemberProfile extends Readonly<Record<keyof typeof emptyProfile, string | null>> {
+  /** Empty if the operator has released the address. */
+  readonly email: string
+  readonly firstName: string
+  readonly lastName: string
+  /** ISO 3166-1 alpha-2, upper case. */
+  readonly country: string
+  /** BCP 47. */
+  readonly preferredSpokenLanguage: string
 }
 
 const unreadable = '(unreadable)'

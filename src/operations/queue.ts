@@ -2,7 +2,7 @@ import type { Act, AuditEntry } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { PageRequest } from '../domain/page'
-import type { OwnedRequest, RequestFilter, Store } from '../domain/ports/store'
+import type { OwnedRequest, RequestFilter, RequestPart, Store } from '../domain/ports/store'
 import { pause } from '../domain/ports/time'
 import { isAtRisk, type Risk, riskOf } from '../domain/screening'
 import { dayMillis } from '../scheduling/calendar'
@@ -42,16 +42,20 @@ export interface Queue {
 export async function listQueue(records: Records, wish: QueueWish, act: Act): Promise<Queue> {
   const { store } = records
   const filter = wish.sort === 'risk' ? waitingOf(wish.filter) : wish.filter
-  const isRanked = wish.sort === 'risk' || (wish.perMember && isWaiting(filter))
-  const found = isRanked ? await rankedPage(records, wish, filter, act.at) : await queuePage(store, wish)
-  const requests = found.slice(0, wish.pageSize)
+  const rows = await rowsOf(records, wish, filter, act.at)
+  const shown = rows.slice(0, wish.pageSize)
+  const found = await store.read((facts) => facts.requests.findAll(shown.map(({ id }) => id)))
+  const requests = shown.flatMap(({ risk, count }, at): QueuedRequest | [] => {
+    const request = found[at]
+    return request ? { request, risk, count } : []
+  })
   const people = requests.filter(({ request }) => request.member).length
   await noteReadings(records, [
     { ...act, action: 'request.list', record: null, outcome: `done: ${people}` },
     ...requests.filter(({ risk }) => risk).map(({ request }) => readingOf(request, act)),
   ])
   const { oldestAt } = await store.read((facts) => facts.requests.countWaiting(filter))
-  return { requests, isMore: found.length > wish.pageSize, oldestWaitingAt: oldestAt }
+  return { requests, isMore: rows.length > wish.pageSize, oldestWaitingAt: oldestAt }
 }
 
 function readingOf({ id }: RequestRecord, act: Act): AuditEntry {
@@ -68,42 +72,26 @@ function waitingOf(filter: RequestFilter): RequestFilter {
   throw new Refusal('field_invalid', `only waiting requests can be sorted by risk, but the state is ${state}`)
 }
 
-/** Returns a page of requests, and the first request of the next page. */
-async function queuePage(
-  store: Store,
-  { filter, sort, page, pageSize }: QueueWish,
-): Promise<QueuedRequest[]> {
-  const order = sort === 'slot' ? 'slot' : 'submission'
-  const part = { order, offset: (page - 1) * pageSize, most: pageSize + 1 } as const
-  return (await store.read(({ requests }) => requests.list(filter, part))).map((request) => ({
-    request,
-    risk: null,
-    count: 1,
-  }))
-}
+type Row = OwnedRisk & Pick<QueuedRequest, 'count'>
 
-/** Returns a page of rows, and the first row of the next page. @param filter selects waiting requests */
-async function rankedPage(
-  records: Records,
-  { filter: { state }, sort, perMember = false, page, pageSize }: QueueWish,
-  filter: RequestFilter,
-  now: number,
-): Promise<QueuedRequest[]> {
+/** Returns the rows of a page, and the first row of the next page. */
+async function rowsOf(records: Records, wish: QueueWish, filter: RequestFilter, now: number): Promise<Row[]> {
   const { store } = records
+  const { sort, page, pageSize } = wish
+  const isGrouped = wish.perMember && isWaiting(filter)
+  const isWhole = isGrouped || sort === 'risk'
   const order = sort === 'slot' ? 'slot' : 'submission'
-  const waiting = await store.read(({ requests }) => requests.listOwned(filter, order))
-  const unread = sort === 'risk' && state === undefined ? await acceptedUnread(records, filter, now) : []
-  const ranked: OwnedRisk[] =
-    sort === 'risk'
-      ? (await Array.fromAsync(risksOf(store, [...waiting, ...unread]))).sort(byUrgency)
-      : waiting.map((request) => ({ ...request, risk: null }))
-  const rows = perMember ? firstOfEach(ranked) : ranked.map((one) => ({ ...one, count: 1 }))
-  const shown = rows.slice((page - 1) * pageSize, page * pageSize + 1)
-  const found = await store.read(({ requests }) => requests.findAll(shown.map(({ id }) => id)))
-  return shown.flatMap(({ risk, count }, at) => {
-    const request = found[at]
-    return request ? [{ request, risk, count }] : []
-  })
+  const [offset, most] = [(page - 1) * pageSize, pageSize + 1]
+  const part: Partial<RequestPart> = isWhole ? { order } : { order, offset, most }
+  const owned = await store.read(({ requests }) => requests.listOwned(filter, part))
+  let rows = owned.map((one): Row => ({ ...one, risk: null, count: 1 }))
+  if (!isWhole) return rows
+  if (sort === 'risk') {
+    const unread = wish.filter.state === undefined ? await acceptedUnread(records, filter, now) : []
+    const risks = await Array.fromAsync(risksOf(store, [...owned, ...unread]))
+    rows = risks.sort(byUrgency).map((one) => ({ ...one, count: 1 }))
+  }
+  return (isGrouped ? firstOfEach(rows) : rows).slice(offset, offset + most)
 }
 
 /** Accepting is not reading: accepted requests with unread risk stay in the queue. */
@@ -118,16 +106,12 @@ function byUrgency(one: OwnedRisk, other: OwnedRisk): number {
   return (other.risk?.urgency ?? -1) - (one.risk?.urgency ?? -1) || one.id - other.id
 }
 
-function firstOfEach(ranked: readonly OwnedRisk[]): (OwnedRisk & { count: number })[] {
-  const rows = new Map<number, OwnedRisk & { count: number }>()
-  for (const one of ranked) {
-    // Requests of erased people have no member, so each is a row of its own.
-    const key = one.memberId ?? -one.id
-    const row = rows.get(key)
-    if (row) row.count++
-    else rows.set(key, { ...one, count: 1 })
-  }
-  return [...rows.values()]
+function firstOfEach(ranked: readonly Row[]): Row[] {
+  // Requests of erased people have no member, so each is a row of its own.
+  const groups = Map.groupBy(ranked, ({ id, memberId }) => memberId ?? -id)
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first ? { ...first, count: 1 + others.length } : [],
+  )
 }
 
 type OwnedRisk = OwnedRequest & { readonly risk: Risk | null }

@@ -73,7 +73,10 @@ export function actsOf({
 
     findRequest: (id: number) => store.read(({ requests }) => requests.find(id)),
     listRequests: (filter: RequestFilter, part?: RequestPart) =>
-      store.read(({ requests }) => requests.list(filter, part)),
+      store.read(async ({ requests }) => {
+        const owned = await requests.listOwned(filter, part)
+        return (await requests.findAll(owned.map(({ id }) => id))).flatMap((request) => request ?? [])
+      }),
     listRequestIds: (filter: RequestFilter) =>
       store.read(async ({ requests }) => (await requests.listOwned(filter)).map(({ id }) => id)),
     listRequestIdsOf: async (memberId: number) =>

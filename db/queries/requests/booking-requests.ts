@@ -58,26 +58,6 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
   return {
     ...personQueries({ db, tables, ...engine }, vault),
 
-    list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]> {
-      const order = orderOf(part?.order)
-      // First selects only the ids of the page. The query then joins fewer members and sorts no sealed values.
-      const chosen =
-        part &&
-        db
-          .select({ id })
-          .from(bookingRequests)
-          .where(isWanted(filter))
-          .orderBy(...order)
-          .limit(part.most)
-          .offset(part.offset)
-      const rows = engine.prepare(
-        select()
-          .where(chosen ? inArray(id, chosen) : isWanted(filter))
-          .orderBy(...order),
-      )
-      return then(rows(), (found) => found.map(toRequest))
-    },
-
     countWaiting(filter: RequestFilter): MaybePromise<WaitingCount> {
       // `+ 0` stops the planner from using the index of all requests by submission.
       const oldestAt = sql<number | null>`min(${submittedAt} + 0)`.mapWith(Number)
@@ -90,9 +70,16 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       return then(waiting(), ([found]) => found ?? { count: 0, oldestAt: null })
     },
 
-    listOwned(filter: RequestFilter, order?: RequestPart['order']): MaybePromise<OwnedRequest[]> {
-      const owned = db.select({ id, memberId }).from(bookingRequests).where(isWanted(filter))
-      return engine.prepare(owned.orderBy(...orderOf(order)))()
+    listOwned(
+      filter: RequestFilter,
+      { order, offset = 0, most }: Partial<RequestPart> = {},
+    ): MaybePromise<OwnedRequest[]> {
+      const owned = db
+        .select({ id, memberId })
+        .from(bookingRequests)
+        .where(isWanted(filter))
+        .orderBy(...orderOf(order))
+      return engine.prepare(most === undefined ? owned : owned.limit(most).offset(offset))()
     },
 
     find: (id: number): MaybePromise<RequestRecord | null> =>

@@ -233,13 +233,8 @@ function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
 export const onProvider = commandsOn(withContext, ['<provider>', 'ref, id or name'], requireProvider)
 
 /** Staff suspend providers. The directory deactivates providers. */
-export function providerState({
-  active = true,
-  suspended,
-}: {
-  active?: boolean
-  suspended: boolean
-}): string {
+export function providerState(provider: { active?: boolean; suspended: boolean }): string {
+  const { active = true, suspended } = provider
   if (suspended) return active ? 'suspended' : 'suspended, deactivated'
   return stateOf({ active })
 }

@@ -12,12 +12,12 @@ import type {
 } from '../booking-request'
 import type { MemberNote } from '../decisions/members'
 import type { SubmissionDraft } from '../decisions/submission'
-import type { PlacementFacts } from '../decisions/transitions'
+import type { PlacementDraft, PlacementFacts } from '../decisions/transitions'
 import type { RefusalCount, RefusalQuery } from '../errors'
 import type { Member } from '../member'
 import type { KeyRecord, Organization, Partner } from '../partner'
-import type { NamedProvider, Provider } from '../provider'
-import type { TakenSlot, UnreadableProvider, Version } from './directory-feed'
+import type { NamedProvider } from '../provider'
+import type { DirectoryChanges, TakenSlot, Version } from './directory-feed'
 import type { Change, Decision } from './writes'
 
 type AllRead<Asked extends readonly unknown[]> = { -readonly [K in keyof Asked]: Awaited<Asked[K]> }
@@ -87,11 +87,7 @@ export interface OwnedRequest {
 export type ProviderSlot = TakenSlot & Pick<OwnedRequest, 'memberId'> & { readonly providerId: number }
 
 /** A provider and a start (ms) from one version of the directory. The start may be null. */
-export interface Placed {
-  readonly providerId: number
-  readonly startsAt: number | null
-  readonly version: Version
-}
+export type Placed = Pick<PlacementDraft, 'providerId' | 'startsAt' | 'version'>
 
 interface PartnerFacts {
   /** In order of id. Includes partners without a key or organization. */
@@ -124,10 +120,8 @@ interface RequestFacts {
   find(id: number): MaybePromise<RequestRecord | null>
   /** In the order of `ids`. The element for an unknown id is null. */
   findAll(ids: readonly number[]): MaybePromise<(RequestRecord | null)[]>
-  /** Lists requests in order of submission, unless `part` sets another order. */
-  list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]>
-  /** Opens no sealed data. */
-  listOwned(filter: RequestFilter, order?: RequestPart['order']): MaybePromise<OwnedRequest[]>
+  /** Lists requests in order of submission, unless `part` sets another order. Opens no sealed data. */
+  listOwned(filter: RequestFilter, part?: Partial<RequestPart>): MaybePromise<OwnedRequest[]>
   countWaiting(filter: RequestFilter): MaybePromise<WaitingCount>
   /** Lists the requests of a member in order of id. The list of an erased person is empty. */
   listOf(memberId: number): MaybePromise<Omit<RequestRecord, 'member'>[]>
@@ -172,10 +166,7 @@ export interface Facts {
   readonly audit: AuditFacts
   readonly directory: {
     /** Returns providers in order of id. */
-    findProviders(ids: readonly number[]): MaybePromise<{
-      readonly providers: readonly Provider[]
-      readonly unreadable: readonly UnreadableProvider[]
-    }>
+    findProviders(ids: readonly number[]): MaybePromise<Pick<DirectoryChanges, 'providers' | 'unreadable'>>
     /** Also finds unreadable providers. */
     findId(ref: string): MaybePromise<number | null>
     listProviderNames(): MaybePromise<NamedProvider[]>

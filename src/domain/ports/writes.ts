@@ -3,66 +3,41 @@ import type {
   BookingRequest,
   ReceiptProfile,
   RequestNote,
-  RequestState,
+  RequestRecord,
   Retry,
   ScreeningAnswer,
   SentProfile,
 } from '../booking-request'
 import { Refusal } from '../errors'
-import type { PartnerRates } from '../limits'
-import type { MemberProfile } from '../member'
-import type { KeyEndReason } from '../partner'
+import type { Member } from '../member'
+import type { KeyEndReason, Organization, Partner, PartnerKey } from '../partner'
 import type { Provider } from '../provider'
 import type { Region } from '../region'
 
 /** Stored records without their generated ids. Instants in ms. */
 export interface Records {
-  organization: { readonly name: string; readonly active: boolean; readonly createdAt: number }
-  partner: PartnerRates & {
-    readonly name: string
-    readonly networks: string | null
+  organization: Omit<Organization, 'id'> & { readonly createdAt: number }
+  partner: Omit<Partner, 'id' | 'organization'> & {
     readonly organizationId: number | null
-    readonly active: boolean
     readonly createdAt: number
   }
-  key: {
+  /** The secret is sealed when stored. */
+  key: Omit<PartnerKey, 'partner'> & {
     readonly partnerId: number
-    readonly kid: string
-    /** Sealed when stored. */
-    readonly secret: Uint8Array
-    readonly issuedAt: number
-    readonly startsAt: number
-    readonly endsAt: number | null
     readonly endReason: KeyEndReason | null
   }
   /** Includes the id, because providers refer to regions by id. */
   region: Region
   provider: Omit<Provider, 'id'>
-  member: {
-    readonly partnerId: number
-    readonly externalUserId: string
-    readonly active: boolean
-    readonly profile: MemberProfile
-    readonly createdAt: number
-    readonly updatedAt: number
-  }
-  request: {
+  member: Omit<Member, 'id'> & { readonly createdAt: number; readonly updatedAt: number }
+  request: Omit<RequestRecord, 'id' | 'member'> & {
     /** Null for an erased person. `added` means the member that an earlier write adds. */
     readonly memberId: number | null | 'added'
-    readonly isIntake: boolean
-    readonly state: RequestState
-    readonly providerId: number | null
-    readonly authorizationNumber: string | null
-    readonly startsAt: number | null
     readonly endsAt: number | null
-    readonly localOffsetMinutes: number | null
-    readonly acceptedAt: number | null
-    readonly declinedAt: number | null
     /** Sealed when stored. Null for an erased person. */
     readonly screeningAnswers: readonly ScreeningAnswer[] | null
     /** Sealed when stored; null for an older request, and once the person has been erased. */
     readonly sentProfile: SentProfile | null
-    readonly submittedAt: number
   }
   note: Omit<RequestNote, 'id'> & { readonly requestId: number }
   /** The response to a submission. Stored for retries, with the id of the request. */
