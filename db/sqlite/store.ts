@@ -1,4 +1,4 @@
-import type { Act } from '../../src/domain/audit'
+import type { Act, AuditEntry } from '../../src/domain/audit'
 import { decideSubmission, emailConflictQuery, submitterOf } from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
 import type { DirectoryFeed } from '../../src/domain/ports/directory-feed'
@@ -10,6 +10,12 @@ import { type Queries, refuseDuplicate, toRefusal } from './query-engine'
 import type { Writer } from './writer'
 
 export function sqliteStore(queries: Queries, writer: Writer): Store {
+  // The lines of the submissions of a transaction are appended together, because each append seals the log anew.
+  const lines: AuditEntry[] = []
+  writer.group = {
+    begin: () => void lines.splice(0),
+    end: () => void queries.audit.append(lines),
+  }
   return {
     async read(work) {
       try {
@@ -20,7 +26,7 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
     },
     change: (act, ask, decide) =>
       writer.write(() => carryOut(queries, decide(...(ask(queries) as Parameters<typeof decide>)), act)),
-    submit: (draft) => submit(queries, writer, draft),
+    submit: (draft) => submit(queries, writer, draft, lines),
     appendAudit: (entries) => writer.write(() => void queries.audit.append(entries)),
     noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
   }
@@ -30,6 +36,7 @@ async function submit(
   queries: Queries,
   writer: Writer,
   draft: Parameters<Store['submit']>[0],
+  lines: AuditEntry[],
 ): ReturnType<Store['submit']> {
   const { slots, replays, requests, members, changes, audit } = queries
   const answer = await writer.write(() => {
@@ -45,7 +52,10 @@ async function submit(
       conflictAt: audit.conflictAt(emailConflictQuery(draft)),
       kept: retry && replays.find(partnerId, retry),
     })
-    return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
+    if (decision === 'stale') return decision
+    // The next refusal of the transaction counts the line of a refusal.
+    const isRefusal = !(decision instanceof Refusal) && decision.writes.length === 0
+    return carryOut(queries, decision, submitterOf(draft), isRefusal ? undefined : lines)
   })
   // Thrown only after COMMIT, because a rollback would remove the audit line of the refusal.
   if (answer instanceof Refusal) throw answer
@@ -53,7 +63,12 @@ async function submit(
 }
 
 /** Writes a decision in the open transaction. If the decision is a Refusal, throws it. */
-function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
+function carryOut<Answer>(
+  queries: Queries,
+  decision: Decision<Answer>,
+  act: Act | null,
+  lines?: AuditEntry[],
+): Answer {
   if (decision instanceof Refusal) throw decision
   // The unique index is the last check against double booking.
   const { ids } = refuseDuplicate(
@@ -61,7 +76,9 @@ function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act
     () => new Refusal('slot_unavailable', 'the slot is not available'),
   )
   for (const changed of changesOf(decision, ids)) queries.changes.add(changed)
-  if (act) queries.audit.append(linesOf(decision, act, ids[0]))
+  const noted = act ? linesOf(decision, act, ids[0]) : []
+  if (lines) lines.push(...noted)
+  else queries.audit.append(noted)
   return decision.answer(ids)
 }
 

@@ -44,6 +44,9 @@ export class Writer {
   readonly groupSizes = new Distribution([1, 2, 4, 8, 16, 32, 64, 128])
   readonly commitMillis = new Distribution(durationBounds)
 
+  /** Called in each transaction, before and after its writes. */
+  group = { begin() {}, end() {} }
+
   constructor(
     private readonly database: Database,
     private readonly watch: Watch = unwatched,
@@ -136,7 +139,9 @@ export class Writer {
     this.#mustReachDisk = false
     try {
       const before = this.#countChanges()
+      this.group.begin()
       const answers = group.map((job) => this.#attempt(job))
+      this.group.end()
       const isWritten = this.#countChanges() !== before || this.#mustReachDisk
       if (isWritten) {
         countTransaction(this.database)
