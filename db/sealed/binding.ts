@@ -1,5 +1,6 @@
 import { Refusal } from '../../src/domain/errors'
 import type { SealedCell, Vault } from '../../src/domain/ports/vault'
+import type { Records } from '../../src/domain/ports/writes'
 
 /** A cell binds a sealed value to one record. The value cannot be opened in another record. */
 export function secretCell(key: { recordKey: string; partnerId: number; kid: string }): SealedCell {
@@ -27,13 +28,7 @@ export function noteCell({ recordKey, requestId, kind, at, actor }: SealedNote):
   return { table: 'request_notes', column: 'sealed_text', recordKey, context: [requestId, kind, at, actor] }
 }
 
-export interface SealedNote {
-  readonly recordKey: string
-  readonly requestId: number
-  readonly kind: string
-  readonly at: number
-  readonly actor: string
-}
+export type SealedNote = Omit<Records['note'], 'text'> & { readonly recordKey: string }
 
 export function memberCell(
   column: 'sealed_external_user_id' | 'sealed_profile',

@@ -121,10 +121,7 @@ export function openReceipt(vault: Vault, row: ReplayRow): Receipt {
   return JSON.parse(openSealedText(vault, row.sealedReceipt, receiptCell(row), record))
 }
 
-interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
-  readonly kind: RequestNote['kind']
-  readonly sealedText: Buffer
-}
+type NoteRow = SealedNote & Pick<RequestNote, 'id'> & { readonly sealedText: Buffer }
 
 export function noteColumns(vault: Vault, { text, ...facts }: Records['note']) {
   const row = { ...facts, recordKey: newRecordKey() }

@@ -5,7 +5,6 @@ import type { RequestRecord } from '../domain/booking-request'
 import type { DirectoryComparison } from '../domain/decisions/compare-directory'
 import { decideAcknowledgement } from '../domain/decisions/transitions'
 import { Refusal } from '../domain/errors'
-import type { Member } from '../domain/member'
 import type { TakenSlot } from '../domain/ports/directory-feed'
 import { isWorking, type Provider } from '../domain/provider'
 import { minuteMillis } from '../scheduling/calendar'
@@ -33,16 +32,7 @@ function absenceAt(
 }
 
 /** A future session that the provider cannot hold. The session stays booked. */
-export interface UnavailableBooking {
-  readonly requestId: number
-  readonly provider: string
-  /** ms */
-  readonly startsAt: number
-  /** The provider's local time, for example `Tue 2026-12-01 09:00`. */
-  readonly local: string
-  readonly timeZone: string
-  readonly reason: AbsenceReason
-}
+export type UnavailableBooking = ReturnType<typeof describeBooking>
 
 /** Returns the future sessions that a provider cannot hold, sorted by provider and time. @param now ms */
 export function listUnavailableBookings({ directory }: Context, now: number): UnavailableBooking[] {
@@ -106,26 +96,19 @@ function activeIds(regions: readonly { readonly id: number; readonly active: boo
   return new Set([...states.keys()].filter((id) => states.get(id)))
 }
 
+/** `local` is the provider's time, for example `Tue 2026-12-01 09:00`. */
 function describeBooking(
   { provider, calendar }: Listing,
   { requestId, startsAt }: TakenSlot,
   reason: AbsenceReason,
-): UnavailableBooking {
+) {
   const { zone } = calendar.schedule
   const local = formatLocal(zone, startsAt / minuteMillis)
   return { requestId, provider: provider.ref, startsAt, local, timeZone: zone.name, reason }
 }
 
-export interface ShiftedBooking {
-  readonly requestId: number
-  readonly provider: Provider
-  /** Null if the member was erased. */
-  readonly member: Member | null
-  /** The session's local time as booked, for example `Tue 2026-12-01 09:00`. */
-  readonly from: string
-  /** The session's current local time. */
-  readonly to: string
-}
+/** A future session with its local time as booked (`from`), and its current local time (`to`). */
+export type ShiftedBooking = Awaited<ReturnType<typeof describeShifted>>
 
 /** Returns the future bookings with a changed local time, after a change of zone data or time zone. @param now ms */
 export async function listShiftedBookings(
@@ -181,12 +164,13 @@ function isShifted(zone: TimeZone, { startsAt, localOffsetMinutes }: TakenSlot):
 async function describeShifted(
   records: Records,
   { slot, provider, zone }: Awaited<ReturnType<typeof movedSlots>>[number],
-): Promise<ShiftedBooking> {
+) {
   const { requestId, startsAt, localOffsetMinutes } = slot
   const expected = { ...zone, transitions: [], offsets: [localOffsetMinutes] }
   return {
     requestId,
     provider,
+    /** Null if the member was erased. */
     member: (await requireRequest(records, requestId)).member,
     from: formatLocal(expected, startsAt / minuteMillis),
     to: formatLocal(zone, startsAt / minuteMillis),

@@ -1,3 +1,4 @@
+import type { Listing } from '../directory/listing'
 import type { Act, AuditSubject } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
 import { Refusal, type RefusalCount } from '../domain/errors'
@@ -75,6 +76,15 @@ export function requireProviderName(context: Context, refOrId: string): Provider
 
 function findUnreadable(directory: Context['directory'], refOrId: string): ProviderName | undefined {
   return directory.listUnreadable().find(({ id, ref }) => ref === refOrId || String(id) === refOrId)
+}
+
+/** @throws Refusal move_unknown if searches leave the provider out, for example because its time zone is unknown */
+export function requireListing({ directory }: Context, { id, ref }: ProviderName): Listing {
+  const listing = directory.findAnyListing(id)
+  if (listing) return listing
+  throw new Refusal('move_unknown', `provider ${ref} is left out of searches`, {
+    action: 'run anteroom doctor',
+  })
 }
 
 /** Reads the providers of slots or requests. */

@@ -1,6 +1,5 @@
 import type { Listing } from '../directory/listing'
 import type { RequestedSlot } from '../domain/booking-request'
-import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
 import type { TakenSlot } from '../domain/ports/directory-feed'
 import type { Provider } from '../domain/provider'
@@ -9,16 +8,9 @@ import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 import { formatLocal } from '../scheduling/time-zone'
 import type { Context } from './context'
+import { requireListing } from './find-records'
 import { type Clocks, isDaytime, memberZones, type Whereabouts, whereaboutsOf, type Zones } from './members'
 import { daytimeFirst, licenseesIn, type Offer, offerAt, suits, wishOf } from './suggest-providers'
-
-/** A slot start in UTC and in the provider's local time. */
-export interface LocalStart {
-  readonly utcStartTime: string
-  /** For example `Tue 2026-12-01 09:00`. */
-  readonly local: string
-  readonly timeZone: string
-}
 
 /** Returns a provider's bookable starts (ms) at `now` (ms). With a region, returns only the starts that the region's search shows. */
 export function listFreeSlots({ directory }: Context, { id }: Provider, region: Region | null, now: number) {
@@ -36,16 +28,11 @@ export function listTaken({ directory }: Context, { id }: Pick<Provider, 'id'>, 
   return (directory.findAnyListing(id)?.taken ?? []).filter(({ endsAt }) => endsAt > now)
 }
 
-/** Formats a start (ms) in local time. @throws Refusal move_unknown if the provider is left out of searches */
-export function presentStart({ directory }: Context, provider: Provider, startsAt: number): LocalStart {
-  const { id, ref, timeZone } = provider
-  const listing = directory.findAnyListing(id)
-  if (!listing)
-    throw new Refusal('move_unknown', `provider ${ref} is left out of searches`, {
-      action: 'run anteroom doctor',
-    })
-  const local = formatLocal(listing.calendar.schedule.zone, startsAt / minuteMillis)
-  return { utcStartTime: formatInstant(startsAt), local, timeZone }
+/** Returns a start (ms) in UTC and in the provider's local time, for example `Tue 2026-12-01 09:00`. */
+export function presentStart(context: Context, provider: Provider, startsAt: number) {
+  const { zone } = requireListing(context, provider).calendar.schedule
+  const local = formatLocal(zone, startsAt / minuteMillis)
+  return { utcStartTime: formatInstant(startsAt), local, timeZone: provider.timeZone }
 }
 
 // A later slot, because the first slot may start before the reader books it.

@@ -11,7 +11,7 @@ import { touches } from '../scheduling/interval'
 import { formatLocal, namedDay, toFirstInstant, toLastInstant, toLocal } from '../scheduling/time-zone'
 import { type Appointment, readHeld } from './appointments'
 import { type Context, thenShow } from './context'
-import { type ProviderName, requireRequest } from './find-records'
+import { type ProviderName, requireListing, requireRequest } from './find-records'
 import type { Clocks } from './members'
 import { type Offers, offersOn } from './offer-slots'
 
@@ -77,7 +77,7 @@ export async function takeAway(
 ): Promise<Away> {
   const isKnown = isDryRun
     ? absencesOf(provider).some((one) => isSameAbsence(one, absence))
-    : (await addTimeOff(context, provider, absence, act)).isKnown
+    : !(await storeTimeOff(context, provider.id, absence, act))
   const absent = requireListing(context, provider)
   const held = heldIn(absence, absent, act.at)
   const requests = await Promise.all(held.map(({ requestId }) => requireRequest(context, requestId)))
@@ -120,14 +120,6 @@ export function parseStart(context: Context, provider: Provider, time: string): 
   })
 }
 
-function requireListing({ directory }: Context, { id, ref }: Provider): Listing {
-  const listing = directory.findAnyListing(id)
-  if (listing) return listing
-  throw new Refusal('move_unknown', `provider ${ref} is left out of searches`, {
-    action: 'run anteroom doctor',
-  })
-}
-
 /** Parses an absence. Boundaries have the format of directory files. @throws Refusal field_invalid */
 export function parseTimeOff(from: string, until: string): TimeOff {
   const { isValid, fault } = formats['absence-boundary']
@@ -138,14 +130,7 @@ export function parseTimeOff(from: string, until: string): TimeOff {
   return { from, until }
 }
 
-interface TimeOffAdded {
-  /** True if the absence was already stored. */
-  readonly isKnown: boolean
-  /** Booked slots that overlap the absence and are not over. These slots stay booked. */
-  readonly held: readonly TakenSlot[]
-}
-
-/** Stores an absence. Returns true if it is new. */
+/** Adds an absence to a provider's schedule, unless the schedule already contains it. Returns true if it is new. */
 export function storeTimeOff(context: Context, id: number, absence: TimeOff, act: Act): Promise<boolean> {
   const added = context.store.change(
     act,
@@ -153,17 +138,6 @@ export function storeTimeOff(context: Context, id: number, absence: TimeOff, act
     ({ providers }) => decideTimeOff(providers[0] ?? null, absence),
   )
   return thenShow(context, added)
-}
-
-/** Adds an absence to a provider's schedule, unless the schedule already contains the absence. */
-export async function addTimeOff(
-  context: Context,
-  provider: Provider,
-  absence: TimeOff,
-  act: Act,
-): Promise<TimeOffAdded> {
-  const isNew = await storeTimeOff(context, provider.id, absence, act)
-  return { isKnown: !isNew, held: heldIn(absence, context.directory.findAnyListing(provider.id), act.at) }
 }
 
 /** Removes an absence. A directory load may restore the absence. @throws Refusal record_unknown for an unknown absence */
@@ -183,8 +157,7 @@ export async function removeTimeOff(
 }
 
 /** Returns the booked slots that overlap an absence. Omits slots that are over at `now` (ms). */
-export function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSlot[] {
-  if (!listing) return []
+export function heldIn(absence: TimeOff, listing: Listing, now: number): TakenSlot[] {
   const away = compileTimeOff(absence, listing.calendar.schedule.zone)
   return listing.taken.filter((slot) => slot.endsAt > now && touches(away, toInterval(slot)))
 }

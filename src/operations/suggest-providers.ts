@@ -72,12 +72,7 @@ export interface Candidate {
   readonly freeSlots: readonly number[]
 }
 
-export interface Suggestions {
-  readonly member: Member
-  readonly whereabouts: Whereabouts
-  readonly wish: Wish
-  readonly suggestions: readonly Suggestion[]
-}
+export type Suggestions = Awaited<ReturnType<typeof suggestProviders>>
 
 const shownSlots = 3
 
@@ -85,7 +80,7 @@ const shownSlots = 3
  * Returns the providers licensed in the region of an intake's member, best match first. @param now ms
  * @throws Refusal record_unknown, or move_unknown if the request is not an assignable intake
  */
-export async function suggestProviders(context: Context, clocks: Clocks, id: number): Promise<Suggestions> {
+export async function suggestProviders(context: Context, clocks: Clocks, id: number) {
   const request = await requireRequest(context, id)
   requirePlaceable('assign', request, null)
   const { member } = request

@@ -17,7 +17,7 @@ import type { Provider } from '../domain/provider'
 import { regionRef } from '../domain/region'
 import { formatInstant } from '../scheduling/calendar'
 import { type Context, decideOnFreshSnapshot } from './context'
-import { requireRequest } from './find-records'
+import { requireListing, requireRequest } from './find-records'
 import { whereaboutsOf } from './members'
 
 /**
@@ -44,12 +44,8 @@ export async function placeRequest(
       requirePlaceable(kind, request, place)
       const listing = directory.findListing(provider.id)
       if (!listing) {
-        const isListed = directory.findAnyListing(provider.id) !== null
-        throw isListed
-          ? new Refusal('move_unknown', `provider ${provider.ref} is deactivated`)
-          : new Refusal('move_unknown', `provider ${provider.ref} is left out of searches`, {
-              action: 'run anteroom doctor',
-            })
+        requireListing(context, provider)
+        throw new Refusal('move_unknown', `provider ${provider.ref} is deactivated`)
       }
       if (startsAt !== null && !directory.isOffered(asOwn(listing, request, startsAt), startsAt, act.at)) {
         throw new Refusal('slot_unavailable', 'the slot is not available')

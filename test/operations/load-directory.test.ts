@@ -14,7 +14,7 @@ import {
   readDirectoryTables,
 } from '../../src/operations/directory-loads'
 import { requireProvider, requireRequest } from '../../src/operations/find-records'
-import { addTimeOff, setProviderActive } from '../../src/operations/providers'
+import { setProviderActive, storeTimeOff } from '../../src/operations/providers'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
@@ -82,7 +82,7 @@ describe('operations: a suspension and time off that staff set', () => {
   test('a load keeps a suspended provider suspended, and keeps staff time off', async () => {
     const { context } = service
     await setProviderActive(context, find('on-1'), false, service.act())
-    await addTimeOff(context, find('on-2'), illness, service.act())
+    await storeTimeOff(context, find('on-2').id, illness, service.act())
     const freeOf = (ref: string) => {
       const listing = context.directory.findListing(find(ref).id)
       return listing && context.directory.availabilityAnywhere(listing, context.clock.now()).slots
@@ -110,7 +110,7 @@ describe('operations: a suspension and time off that staff set', () => {
     expect(before?.filter((start) => new Date(start * 60_000).toISOString() < '2026-12-05')).toHaveLength(4)
 
     for (const until of ['2020-01-01', '2020-01-02'])
-      await addTimeOff(context, find('on-1'), { from: '2020-01-01', until }, service.act())
+      await storeTimeOff(context, find('on-1').id, { from: '2020-01-01', until }, service.act())
     await setProviderActive(context, find('on-1'), true, service.act())
     // The absences of on-1 are over.
     expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).previewed).toMatchObject({
@@ -122,7 +122,7 @@ describe('operations: a suspension and time off that staff set', () => {
   test('an export leaves out the suspension and the staff time off, and loading the export again changes nothing', async () => {
     const { context } = service
     await setProviderActive(context, find('on-1'), false, service.act())
-    await addTimeOff(context, find('on-1'), illness, service.act())
+    await storeTimeOff(context, find('on-1').id, illness, service.act())
     const exported = exportDirectory(context)
     expect(exported.providers[0]).toMatchObject({ active: true, timeOff: file.providers[0]?.timeOff })
     expect(JSON.stringify(exported)).not.toContain(illness.from)
@@ -390,7 +390,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     const declined = await book('both', wednesday)
     await actsOf(context).decline(declined, service.act())
     await context.directory.catchUp()
-    await addTimeOff(context, find('on-2'), { from: '2026-12-02', until: '2026-12-02' }, service.act())
+    await storeTimeOff(context, find('on-2').id, { from: '2026-12-02', until: '2026-12-02' }, service.act())
     expect(fallenAfter({ 'on-2': { licenses: [] }, both: { licenses: [] } })).toEqual([])
 
     const over = await book('on-1', wednesday)

@@ -3,7 +3,7 @@ import type { DirectoryFile } from '../../src/directory-files/document'
 import type { RequestedSlot } from '../../src/domain/booking-request'
 import { absenceOfRequest, listUnavailableBookings } from '../../src/operations/check-bookings'
 import { requireProvider } from '../../src/operations/find-records'
-import { addTimeOff, removeTimeOff, setProviderActive } from '../../src/operations/providers'
+import { removeTimeOff, setProviderActive, storeTimeOff } from '../../src/operations/providers'
 import { endRequest } from '../../src/operations/requests'
 import { placeRequest } from '../../src/operations/transitions'
 import { provider, region } from '../support/builders'
@@ -69,7 +69,7 @@ test('operations: listUnavailableBookings lists bookings that overlap time off o
   const [a, b] = [await book('a', 'on-1', first), await book('b', 'on-1', second)]
   const on1 = requireProvider(service.context, 'on-1')
   const absence = { from: '2026-12-02T09:40', until: '2026-12-02T09:50' }
-  await addTimeOff(service.context, on1, absence, act)
+  await storeTimeOff(service.context, on1.id, absence, act)
   expect(unavailable()).toEqual([
     [a, 'on-1', first, 'time_off'],
     [b, 'on-1', second, 'time_off'],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { requireProvider } from '../../src/operations/find-records'
 import { setPartnerActive } from '../../src/operations/partners'
-import { addTimeOff, parseTimeOff, removeTimeOff, setProviderActive } from '../../src/operations/providers'
+import { parseTimeOff, removeTimeOff, setProviderActive, storeTimeOff } from '../../src/operations/providers'
 import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
 import { daily, expectRefusal, paths } from '../contract/contract'
 import { randomFrom, seed } from '../hostile/random'
@@ -196,7 +196,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
       await setProviderActive(context, provider, false, act)
       expect(await codesAt()).toEqual(allCodes('provider_unknown'))
       await setProviderActive(context, provider, true, act)
-      await addTimeOff(context, provider, timeOff, act)
+      await storeTimeOff(context, provider.id, timeOff, act)
       expect(await codesAt()).toEqual(allCodes('slot_unavailable'))
       await removeTimeOff(context, provider, timeOff, act)
       await revokeToken(context, victim.partner, act)

@@ -8,7 +8,7 @@ import {
   setPartnerActive,
   setPartnerOrganization,
 } from '../../src/operations/partners'
-import { addTimeOff, removeTimeOff, setProviderActive } from '../../src/operations/providers'
+import { heldIn, removeTimeOff, setProviderActive, storeTimeOff } from '../../src/operations/providers'
 import {
   acceptRequest,
   endRequest,
@@ -216,11 +216,10 @@ async function changeProvider(world: World, move: ProviderMove): Promise<Outcome
     return { actual, expected: oracle.switchProvider(known, move.active) }
   }
   if (move.act === 'add time off') {
-    const added = await resultOf(addTimeOff(context, provider, move.absence, act))
-    const actual =
-      typeof added === 'string'
-        ? added
-        : { ...added, held: added.held.map(({ requestId }) => requestId).sort() }
+    const isNew = await resultOf(storeTimeOff(context, provider.id, move.absence, act))
+    const listing = context.directory.findAnyListing(provider.id)
+    const held = listing ? heldIn(move.absence, listing, act.at).map(({ requestId }) => requestId) : []
+    const actual = typeof isNew === 'string' ? isNew : { isKnown: !isNew, held: held.sort() }
     return { actual, expected: oracle.addTimeOff(known, move.absence) }
   }
   const absence = known.away[0] ?? known.entry.timeOff?.[0] ?? move.absence

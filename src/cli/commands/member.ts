@@ -50,30 +50,6 @@ import {
 import { confirm } from '../terminal/question'
 import { fields } from '../terminal/table'
 
-function memberFindCommand(): Command {
-  return recordsCommand({
-    name: 'find',
-    description:
-      "Find members by name, e-mail address, phone number or the partner's id; the audit log records the search",
-    words: [['<text>', 'a part of the name, phone number or e-mail address, or the whole id', words]],
-    options: [json()],
-    examples: [
-      "anteroom member find 'lovelace'",
-      "anteroom member find '416 555 0100' --json | jq -r .[].id",
-    ],
-    run: find,
-  })
-}
-
-function words(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.')
-  return text.trim()
-}
-
-async function find({ context }: Call<Records>, text: string): Promise<Answer> {
-  return foundAnswer(await findMembers(context, text, makeAct()), await partnerNames(context))
-}
-
 export function memberCommand(): Command {
   return commandGroup('member', [
     onMemberInService({
@@ -83,7 +59,18 @@ export function memberCommand(): Command {
       examples: ['anteroom member show 42', 'anteroom member show --partner Lantern --external-id P-123'],
       run: show,
     }),
-    memberFindCommand(),
+    recordsCommand({
+      name: 'find',
+      description:
+        "Find members by name, e-mail address, phone number or the partner's id; the audit log records the search",
+      words: [['<text>', 'a part of the name, phone number or e-mail address, or the whole id', words]],
+      options: [json()],
+      examples: [
+        "anteroom member find 'lovelace'",
+        "anteroom member find '416 555 0100' --json | jq -r .[].id",
+      ],
+      run: find,
+    }),
     ...switchCommands<Records, Person>(onMember, {
       deactivate: ['Block a member: look-ups and bookings get HTTP 403', 'anteroom member deactivate 42'],
       reactivate: [
@@ -147,6 +134,15 @@ export function memberCommand(): Command {
       run: erase,
     }),
   ])
+}
+
+function words(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.')
+  return text.trim()
+}
+
+async function find({ context }: Call<Records>, text: string): Promise<Answer> {
+  return foundAnswer(await findMembers(context, text, makeAct()), await partnerNames(context))
 }
 
 async function show({ context: service }: Call<Service>, person: Person): Promise<Answer> {

@@ -69,8 +69,38 @@ export function partnerCommand(): Command {
       examples: ["anteroom partner rename Lantern 'Lantern Health'"],
       run: rename,
     }),
-    setOrganizationCommand(),
-    setRatesCommand(),
+    onPartner({
+      name: 'set-organization',
+      description: 'Set the organization that a partner acts for',
+      words: [['<organization>', 'name or id, or the word none to remove the organization']],
+      options: [json(), yes],
+      examples: ["anteroom partner set-organization Lantern 'North Care'"],
+      run: setOrganization,
+    }),
+    onPartner({
+      name: 'set-rates',
+      description: 'Set rate limits for one partner, instead of those of serve',
+      options: [
+        [
+          '--reads-per-minute <n>',
+          'the maximum number of reads in a minute: a whole number, off, or default (the setting of serve)',
+          rateOverride,
+        ],
+        [
+          '--bookings-per-minute <n>',
+          'the maximum number of booking requests in a minute; same values as --reads-per-minute',
+          rateOverride,
+        ],
+        [
+          '--intakes-per-hour <n>',
+          'the maximum number of intakes in an hour; same values as --reads-per-minute',
+          rateOverride,
+        ],
+        json(),
+      ],
+      examples: ['anteroom partner set-rates Lantern --bookings-per-minute 60'],
+      run: setRates,
+    }),
     onPartner({
       name: 'set-networks',
       description: 'Accept the tokens of a partner only from these networks',
@@ -88,44 +118,6 @@ export function partnerCommand(): Command {
       nameOf: ({ name }) => `Partner ${name}`,
     }),
   ])
-}
-
-function setOrganizationCommand(): Command {
-  return onPartner({
-    name: 'set-organization',
-    description: 'Set the organization that a partner acts for',
-    words: [['<organization>', 'name or id, or the word none to remove the organization']],
-    options: [json(), yes],
-    examples: ["anteroom partner set-organization Lantern 'North Care'"],
-    run: setOrganization,
-  })
-}
-
-function setRatesCommand(): Command {
-  return onPartner({
-    name: 'set-rates',
-    description: 'Set rate limits for one partner, instead of those of serve',
-    options: [
-      [
-        '--reads-per-minute <n>',
-        'the maximum number of reads in a minute: a whole number, off, or default (the setting of serve)',
-        rateOverride,
-      ],
-      [
-        '--bookings-per-minute <n>',
-        'the maximum number of booking requests in a minute; same values as --reads-per-minute',
-        rateOverride,
-      ],
-      [
-        '--intakes-per-hour <n>',
-        'the maximum number of intakes in an hour; same values as --reads-per-minute',
-        rateOverride,
-      ],
-      json(),
-    ],
-    examples: ['anteroom partner set-rates Lantern --bookings-per-minute 60'],
-    run: setRates,
-  })
 }
 
 export const onPartner = commandsOn(withRecords, ['<partner>', 'name or id'], requirePartner)

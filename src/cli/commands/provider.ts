@@ -6,7 +6,7 @@ import { type Region, regionRef } from '../../domain/region'
 import type { Context } from '../../operations/context'
 import { explainSlot } from '../../operations/explain-slot'
 import { type ProviderName, requireProviderName, requireRegion } from '../../operations/find-records'
-import { type LocalStart, listFreeSlots, listTaken, presentStart } from '../../operations/offer-slots'
+import { listFreeSlots, listTaken, presentStart } from '../../operations/offer-slots'
 import { parseStart, setProviderActive } from '../../operations/providers'
 import { slotMinutes } from '../../scheduling/availability'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
@@ -213,7 +213,9 @@ const overrideColumns: Columns<OverrideInFile> = {
   HOURS: ({ windows }) => windows.map(formatWindow).join(', ') || 'none',
 }
 
-const slotColumns = (zone: string): Columns<LocalStart & { readonly utcEndTime: string }> => ({
+const slotColumns = (
+  zone: string,
+): Columns<ReturnType<typeof presentStart> & { readonly utcEndTime: string }> => ({
   'START (UTC)': ({ utcStartTime }) => utcStartTime,
   'END (UTC)': ({ utcEndTime }) => utcEndTime,
   [zone.toUpperCase()]: ({ local }) => local,

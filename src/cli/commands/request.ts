@@ -41,8 +41,57 @@ import {
 import { assignCommand, endCommand, moveCommand } from './request-ends'
 import { namesOf, presentRow, requestListCommand } from './request-list'
 
-function noteCommands(): Command[] {
-  return [
+export function requestCommand(): Command {
+  return commandGroup('request', [
+    requestListCommand(),
+    serviceCommand({
+      name: 'show',
+      description: 'Show a request, with the contact details of the member',
+      words: [['<request>', 'id', recordId]],
+      options: [
+        ['--screening', 'show the screening answers too; the audit log records who read them'],
+        json('print the request as JSON, as in the API, with contact details'),
+      ],
+      examples: [
+        'anteroom request show 42 --screening',
+        'anteroom request show 42 --json | jq -r .contact.phoneNumber',
+      ],
+      run: show,
+    }),
+    serviceCommand({
+      name: 'suggest',
+      description: 'List suitable providers for an intake, the best first, with reasons',
+      words: [['<request>', 'id', recordId]],
+      options: [['--limit <n>', 'the maximum number of providers', wholeNumber(1), 10], json()],
+      examples: ['anteroom request suggest 42 --limit 3'],
+      run: suggest,
+    }),
+    assignCommand(),
+    contextCommand({
+      name: 'accept',
+      description: 'Accept one or more pending requests',
+      words: [['<requests...>', 'ids', recordIds]],
+      options: [json('print the request as JSON, as in the API; several requests as an array'), yes],
+      examples: ['anteroom request accept 42', 'anteroom request accept 42 43 44'],
+      run: accept,
+    }),
+    moveCommand(),
+    endCommand('decline'),
+    endCommand('close'),
+    onRequest({
+      name: 'reopen',
+      description: 'Undo a decline while the slot is still free, or the closing of an intake',
+      options: [json(inShapeOfApi), yes],
+      examples: ['anteroom request reopen 42'],
+      run: reopen,
+    }),
+    onRequest({
+      name: 'acknowledge',
+      description: 'Confirm that the changed local time of a booked slot is known',
+      options: [json(inShapeOfApi)],
+      examples: ['anteroom request acknowledge 42'],
+      run: acknowledge,
+    }),
     onRequestId({
       name: 'note',
       description: 'Add a note to a request (only staff can read it)',
@@ -58,7 +107,7 @@ function noteCommands(): Command[] {
       examples: ['anteroom request notes 42'],
       run: showNotes,
     }),
-  ]
+  ])
 }
 
 async function note({ context, act }: Call<Records>, id: number, word: string): Promise<Answer> {
@@ -81,32 +130,6 @@ function noteText({ at, actor, kind, text }: RequestNote): Text {
 }
 
 const pastOf = { decline: 'declined', close: 'closed' } as const
-
-function stateCommands(): Command[] {
-  return [
-    assignCommand(),
-    contextCommand({
-      name: 'accept',
-      description: 'Accept one or more pending requests',
-      words: [['<requests...>', 'ids', recordIds]],
-      options: [json('print the request as JSON, as in the API; several requests as an array'), yes],
-      examples: ['anteroom request accept 42', 'anteroom request accept 42 43 44'],
-      run: accept,
-    }),
-    moveCommand(),
-    endCommand('decline'),
-    endCommand('close'),
-    reopenCommand(),
-    onRequest({
-      name: 'acknowledge',
-      description: 'Confirm that the changed local time of a booked slot is known',
-      options: [json(inShapeOfApi)],
-      examples: ['anteroom request acknowledge 42'],
-      run: acknowledge,
-    }),
-    ...noteCommands(),
-  ]
-}
 
 async function accept(call: Call<Context>, ids: readonly number[]): Promise<Answer> {
   const { context, tried } = call
@@ -147,16 +170,6 @@ async function askToAccept(context: Context, request: RequestRecord, flags: Comm
   await askAbout(context, request, question, flags)
 }
 
-function reopenCommand(): Command {
-  return onRequest({
-    name: 'reopen',
-    description: 'Undo a decline while the slot is still free, or the closing of an intake',
-    options: [json(inShapeOfApi), yes],
-    examples: ['anteroom request reopen 42'],
-    run: reopen,
-  })
-}
-
 async function reopen({ context, flags, act }: Call<Context>, request: RequestRecord): Promise<Answer> {
   const { id, isIntake, member } = request
   requireReopenable(request, context.clock.now())
@@ -174,35 +187,6 @@ async function reopen({ context, flags, act }: Call<Context>, request: RequestRe
 async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecord): Promise<Answer> {
   await acknowledgeShift(context, id, act())
   return requestAnswer(context, id, `The new local time of request ${id} is acknowledged.`)
-}
-
-export function requestCommand(): Command {
-  return commandGroup('request', [
-    requestListCommand(),
-    serviceCommand({
-      name: 'show',
-      description: 'Show a request, with the contact details of the member',
-      words: [['<request>', 'id', recordId]],
-      options: [
-        ['--screening', 'show the screening answers too; the audit log records who read them'],
-        json('print the request as JSON, as in the API, with contact details'),
-      ],
-      examples: [
-        'anteroom request show 42 --screening',
-        'anteroom request show 42 --json | jq -r .contact.phoneNumber',
-      ],
-      run: show,
-    }),
-    serviceCommand({
-      name: 'suggest',
-      description: 'List suitable providers for an intake, the best first, with reasons',
-      words: [['<request>', 'id', recordId]],
-      options: [['--limit <n>', 'the maximum number of providers', wholeNumber(1), 10], json()],
-      examples: ['anteroom request suggest 42 --limit 3'],
-      run: suggest,
-    }),
-    ...stateCommands(),
-  ])
 }
 
 async function show(call: Call<Service, { screening?: boolean }>, id: number): Promise<Answer> {

@@ -44,7 +44,25 @@ export function tokenCommand(): Command {
       examples: ['anteroom token issue Lantern --output lantern.token'],
       run: issue,
     }),
-    rotateCommand(),
+    onPartner({
+      name: 'rotate',
+      description: 'Issue a token that replaces the current one, and print it once',
+      options: [
+        [
+          '--cutover <instant>',
+          'the UTC instant at which the new token replaces the current one (default: now)',
+          utcInstant,
+        ],
+        json(),
+        toOutput,
+        yes,
+      ],
+      examples: [
+        'anteroom token rotate Lantern --cutover 2026-12-01T14:00:00Z',
+        'anteroom token rotate Lantern',
+      ],
+      run: rotate,
+    }),
     onPartner({
       name: 'cancel',
       description: 'Cancel a planned cutover; the new token never starts',
@@ -80,28 +98,6 @@ export function tokenCommand(): Command {
       run: verify,
     }),
   ])
-}
-
-function rotateCommand(): Command {
-  return onPartner({
-    name: 'rotate',
-    description: 'Issue a token that replaces the current one, and print it once',
-    options: [
-      [
-        '--cutover <instant>',
-        'the UTC instant at which the new token replaces the current one (default: now)',
-        utcInstant,
-      ],
-      json(),
-      toOutput,
-      yes,
-    ],
-    examples: [
-      'anteroom token rotate Lantern --cutover 2026-12-01T14:00:00Z',
-      'anteroom token rotate Lantern',
-    ],
-    run: rotate,
-  })
 }
 
 function issue({ context, flags, act }: Call<Records, OutputFlags>, partner: Partner): Promise<TokenAnswer> {

@@ -16,11 +16,7 @@ export interface TakenSlot {
   readonly localOffsetMinutes: number
 }
 
-export interface UnreadableProvider {
-  readonly id: number
-  readonly ref: string
-  readonly active: boolean
-}
+export type UnreadableProvider = Pick<Provider, 'id' | 'ref' | 'active'>
 
 /** The changes since an earlier version. If `keys` or `regions` is null, that list has not changed. */
 export interface DirectoryChanges {
