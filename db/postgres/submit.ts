@@ -12,7 +12,7 @@ import { Deadline, timeouts } from './client/timeouts'
 import { sharing, taking, takingNamed } from './locks'
 import type { Session } from './session'
 import { type Keys, keysOf } from './submission-facts'
-import { type Acts, type Done, transact } from './transaction'
+import { type Acts, type Done, noted, transact } from './transaction'
 
 /** A refusal with an audit line is returned and not thrown, so that COMMIT stores the line. */
 export type Answer = BookingRequest | Replay | Refusal | 'stale'
@@ -101,9 +101,14 @@ export class Submissions {
 
   async #transact(asked: PendingSubmission, isAudited: boolean): Promise<Answer | 'to be audited'> {
     const beganAt = performance.now()
+    const keys = Object.values(asked.keys).filter((key) => key !== null)
     const left = () => asked.endsAt - performance.now()
     const how = {
-      locks: locksOf(asked, isAudited),
+      locks: [
+        ...(isAudited ? [taking('audit')] : []),
+        sharing('directory'),
+        takingNamed(keys, asked.draft.slot),
+      ],
       attemptMillis: () =>
         left() < leastShare * timeouts.call ? null : Math.min(oneShare * timeouts.call, left()),
       noteFailed: (error: unknown) => {
@@ -137,11 +142,11 @@ async function decideAndWrite(
 ): Promise<Done<Answer | 'to be audited'>> {
   const found = await submissions.read(draft, keys)
   const decision = decideSubmission(draft, found.facts)
-  if (decision === 'stale') return unchanged(decision)
+  if (decision === 'stale') return { ...noted, answer: decision }
   if (decision instanceof Refusal) throw decision
   // Only a refusal takes the audit lock, because the next refusal counts its line. Other lines are queued.
   const isRefusal = decision.writes.length === 0
-  if (decision.audit && isRefusal && !isAudited) return unchanged('to be audited')
+  if (decision.audit && isRefusal && !isAudited) return { ...noted, answer: 'to be audited' }
   const { ids, pending } = await records.write(decision.writes, {
     members: found.sealedMembers,
     requestKeys: [recordKey],
@@ -156,19 +161,4 @@ async function decideAndWrite(
     pending,
     ...(decision.writes.length > 0 && { recordKey }),
   }
-}
-
-function unchanged<T>(answer: T): Done<T> {
-  return { answer, lines: [], changed: [] }
-}
-
-function locksOf({ draft, keys }: PendingSubmission, isAudited: boolean): string[] {
-  return [
-    ...(isAudited ? [taking('audit')] : []),
-    sharing('directory'),
-    takingNamed(
-      Object.values(keys).filter((key) => key !== null),
-      draft.slot,
-    ),
-  ]
 }

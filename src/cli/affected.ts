@@ -76,6 +76,12 @@ async function affected({ context, flags, act }: Call<Records, Wish>): Promise<A
   if (isPruned && oldest && oldest.at > flags.since) {
     notes.push(`Lines before ${formatInstant(oldest.at)} were pruned: search the archive too.`)
   }
+  const columns: Columns<(typeof rows)[number]> = {
+    MEMBER: ({ id }) => id,
+    PARTNER: ({ partner }) => partner ?? 'erased',
+    "PARTNER'S ID": ({ externalUserId }) => externalUserId,
+    WHAT: ({ actions }) => actions.join(', '),
+  }
   const text = [table(rows, columns, 'No member.'), '', `${counted(rows.length, 'member')}.`, ...notes]
   return { json: { members: rows, notes }, text }
 }
@@ -103,16 +109,4 @@ async function spansOf(
     'Listed is all that the partner did on these days: the log does not say which calls came from there.',
   )
   return { spans: [...new Map(days.map((day) => [`${day.actor} ${day.since}`, day])).values()], notes }
-}
-
-const columns: Columns<{
-  id: number
-  partner: string | null | undefined
-  externalUserId: string | null
-  actions: readonly string[]
-}> = {
-  MEMBER: ({ id }) => id,
-  PARTNER: ({ partner }) => partner ?? 'erased',
-  "PARTNER'S ID": ({ externalUserId }) => externalUserId,
-  WHAT: ({ actions }) => actions.join(', '),
 }

@@ -129,7 +129,7 @@ export function requireOperator(flags: object): void {
   throw new Refusal('operator_unknown', 'the audit log could not name you, so no person is shown', { action })
 }
 
-function operator(): NamedOperator {
+function operator() {
   const { SUDO_UID: sudoUid, [operatorVariable]: variable } = process.env
   const caller = { loginUid: readText('/proc/self/loginuid').trim(), sudoUid, variable }
   return describeOperator(process.getuid?.() ?? null, caller, readText('/etc/passwd'))
@@ -145,14 +145,11 @@ interface Caller {
   readonly variable?: string | undefined
 }
 
-interface NamedOperator {
-  /** The account of the uid, and the person, for example `operator anteroom (olive, by login uid)`. */
-  readonly actor: string
-  readonly isNamed: boolean
-}
-
-/** @param accounts text of /etc/passwd (passwd(5)); a uid without a line is shown as a number */
-export function describeOperator(uid: number | null, caller: Caller, accounts: string): NamedOperator {
+/**
+ * Names the account of the uid, and the person, for example `operator anteroom (olive, by login uid)`.
+ * @param accounts text of /etc/passwd (passwd(5)); a uid without a line is shown as a number
+ */
+export function describeOperator(uid: number | null, caller: Caller, accounts: string) {
   const names = new Map(accounts.split('\n').map((line) => [line.split(':')[2], line.split(':')[0]]))
   const nameOf = (id: string | number) => names.get(String(id)) ?? id
   const [person, how] = personOf(uid, caller)

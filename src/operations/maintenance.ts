@@ -1,7 +1,7 @@
 import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine } from '../domain/audit'
 import { decideForgetting, expiredBy } from '../domain/decisions/submission'
 import { Refusal } from '../domain/errors'
-import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
+import { copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
 import {
   type AuditPrune,
   type BackingUp,
@@ -131,20 +131,16 @@ export async function otherZoneDataNote(
   { maintenance }: Records,
   zones: ZoneEdition,
 ): Promise<string | null> {
-  const servers = await maintenance.listServers()
-  const others = servers.flatMap(({ isServing, seenAt, note }) => {
+  const others = (await maintenance.listServers()).flatMap(({ isServing, seenAt, note }) => {
     // `seenAt` is null if the engine allows only one server, which is this server.
-    const isOther = isServing && seenAt !== null
-    return isOther && note?.zoneData && !isSameZoneData(note.zoneData, zones) ? [note] : []
+    if (!isServing || seenAt === null || !note?.zoneData || isSameZoneData(note.zoneData, zones)) return []
+    const { machine, host, port, zoneData } = note
+    return [`the server on ${machine ?? host} port ${port} uses ${describeZoneData(zoneData)}`]
   })
   if (others.length === 0) return null
-  const shown = others.map(
-    ({ machine, host, port, zoneData }) =>
-      `the server on ${machine ?? host} port ${port} uses ${describeZoneData(zoneData as ZoneEdition)}`,
-  )
   const why =
     'use the same data on all of them. Until then, one server may refuse a slot that another offers; no slot is booked twice'
-  return `servers of this database use zone data other than ${describeZoneData(zones)}: ${shown.join(', ')}; ${why}`
+  return `servers of this database use zone data other than ${describeZoneData(zones)}: ${others.join(', ')}; ${why}`
 }
 
 function isSameZoneData(one: ZoneEdition, other: ZoneEdition): boolean {
@@ -166,12 +162,9 @@ export async function checkDatabase(
   const found = await maintenance.check(clock.now(), oldest, isAll)
   // A log that cannot be read is a finding of its own.
   const behind = behindNote(await clockBehind(records).catch(() => 0))
-  return [...(note ? [copyFinding(note)] : []), ...found, ...(behind ? [finding('clock', behind, '')] : [])]
-}
-
-function copyFinding(note: CopyNote): Finding {
-  const detail = `${describeCopy(note)}: the copy has newer data, and servers refuse this database`
-  return { check: 'copy', state: 'bad', detail, remedy: copyRemedy }
+  const copied = note && `${describeCopy(note)}: the copy has newer data, and servers refuse this database`
+  const ofCopy = copied ? [{ ...finding('copy', copied, ''), remedy: copyRemedy }] : []
+  return [...ofCopy, ...found, ...(behind ? [finding('clock', behind, '')] : [])]
 }
 
 /**

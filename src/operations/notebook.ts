@@ -60,16 +60,16 @@ export class Notebook {
     const line = { at: now, actor: address, action: 'authentication.refuse' as const }
     const claim = claimedId === undefined ? null : `partner ${claimedId}`
     const outcome = claim && !isProven ? `${reason}, claimed` : reason
-    const others = () => ({ ...line, actor: 'other addresses', record: null, outcome: reason })
+    const others = { actor: 'other addresses', record: null, outcome: reason }
     const buffer = isProven ? this.#proven : this.#refusals
     buffer.note({ ...line, record: claim, outcome }, others)
   }
 
   noteLookUp(partnerId: number, memberId: number, now: number): void {
     const line = { at: now, actor: `partner ${partnerId}`, action: 'member.look-up' as const }
-    const others = () => ({ ...line, record: null, outcome: 'done, more members' })
     const buffer = this.#lookUps.get(partnerId) ?? new LineBuffer(hourMillis, maxLookUps, maxLookUps + 1)
     this.#lookUps.set(partnerId, buffer)
+    const others = { record: null, outcome: 'done, more members' }
     buffer.note({ ...line, record: `member ${memberId}`, outcome: 'done' }, others)
   }
 
@@ -80,10 +80,10 @@ export class Notebook {
     this.#recent.set(use, day)
     const buffer = this.#addresses.get(partnerId) ?? new LineBuffer(dayMillis, maxAddresses, maxAddresses + 1)
     this.#addresses.set(partnerId, buffer)
-    const [partner, action] = [`partner ${partnerId}`, 'token.use' as const]
-    const line = { at: now, actor: partner, action, record: partner }
-    const others = () => ({ ...line, outcome: moreAddresses })
-    buffer.note({ ...line, outcome: `${networkOf(address)}, kid ${kid}` }, others)
+    const partner = `partner ${partnerId}`
+    const outcome = `${networkOf(address)}, kid ${kid}`
+    const line = { at: now, actor: partner, action: 'token.use' as const, record: partner, outcome }
+    buffer.note(line, { outcome: moreAddresses })
   }
 
   /**
@@ -135,10 +135,10 @@ class LineBuffer {
     private readonly isCounted = false,
   ) {}
 
-  note(line: AuditEntry, others: () => AuditEntry): void {
+  note(line: AuditEntry, others: Partial<AuditEntry>): void {
     this.endPeriod(line.at)
     const isFree = this.#seen.has(keyOf(line)) || this.#seen.size < this.most
-    const entry = isFree ? line : others()
+    const entry = isFree ? line : { ...line, ...others }
     const key = keyOf(entry)
     if (this.#seen.has(key)) {
       const count = (this.#repeated.get(key)?.count ?? 0) + 1

@@ -27,9 +27,7 @@ type Keep = (token: string) => void
  * @throws Refusal token_exists if a token is in force or waits for its cutover; errors of `keep`
  */
 export function issueFirstToken(records: Records, partner: Partner, act: Act, keep?: Keep): Promise<string> {
-  return createToken({ ...newKey(), startsAt: act.at }, act, keep, (key) =>
-    issueKey(records, partner.id, key, act),
-  )
+  return createToken(records, partner, act.at, act, keep, issueKey)
 }
 
 /**
@@ -44,20 +42,21 @@ export function rotateToken(
   act: Act,
   keep?: Keep,
 ): Promise<string> {
-  return createToken({ ...newKey(), startsAt: cutoverAt }, act, keep, (key) =>
-    rotateKey(records, partner.id, key, act),
-  )
+  return createToken(records, partner, cutoverAt, act, keep, rotateKey)
 }
 
 async function createToken(
-  key: NewKey,
-  { at }: Act,
+  records: Records,
+  partner: Partner,
+  startsAt: number,
+  act: Act,
   keep: Keep = () => {},
-  activate: (key: NewKey) => Promise<unknown>,
+  activate: typeof issueKey,
 ): Promise<string> {
-  const token = await signToken({ ...key, issuedAt: at })
+  const key = { ...newKey(), startsAt }
+  const token = await signToken({ ...key, issuedAt: act.at })
   keep(token)
-  await activate(key)
+  await activate(records, partner.id, key, act)
   return token
 }
 

@@ -195,15 +195,12 @@ async function verify({ context, flags }: Call<Records, VerifyFlags>): Promise<A
   const { maintenance } = context
   const { head: noted = null, heads, archive } = flags
   const what = archive === undefined ? 'The log' : 'The archive'
-  const [verdict, agreement] =
+  const { verdict, agreement = '' } =
     heads !== undefined
       ? await verifyLogged(context, heads)
-      : [
-          await (archive === undefined
-            ? maintenance.verifyAudit(noted)
-            : maintenance.checkArchive(archive, noted)),
-          '',
-        ]
+      : archive !== undefined
+        ? { verdict: await maintenance.checkArchive(archive, noted) }
+        : { verdict: await maintenance.verifyAudit(noted) }
   if (!verdict.intact) {
     process.exitCode = exitCodes.unhealthy
     return { json: verdict, text: `${what} is broken at line ${verdict.id}: ${verdict.fault}.` }
@@ -231,7 +228,7 @@ async function verifyLogged(context: Records, file: string) {
   const { verdict, pruned } = await verifyHeads(context, [...heads.values()])
   const found = `, and agrees with ${counted(heads.size - pruned, 'head')}`
   const gone = pruned > 0 ? `; the lines of ${counted(pruned, 'head')} were pruned` : ''
-  return [verdict, found + gone] as const
+  return { verdict, agreement: found + gone }
 }
 
 interface PruneFlags {

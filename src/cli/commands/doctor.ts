@@ -8,7 +8,7 @@ import {
   type ShiftedBooking,
   type UnavailableBooking,
 } from '../../operations/check-bookings'
-import type { Records } from '../../operations/context'
+import type { Context, Records } from '../../operations/context'
 import { checkDatabase, zoneDataNote } from '../../operations/maintenance'
 import { membersDue } from '../../operations/members'
 import { formatInstant, yearsBefore } from '../../scheduling/calendar'
@@ -126,9 +126,7 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
   }
 }
 
-function listedFinding(
-  unlisted: readonly { readonly ref: string; readonly active: boolean; readonly fault: string }[],
-): Finding {
+function listedFinding(unlisted: ReturnType<Context['directory']['listUnlisted']>): Finding {
   // Deactivated providers are not reported, because searches leave them out anyway.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)

@@ -15,6 +15,7 @@ import {
   setPartnerRates,
 } from '../../operations/partners'
 import { listAddresses, listTokens } from '../../operations/tokens'
+import { formatInstant } from '../../scheduling/calendar'
 import { callerNetwork, rateOverride } from '../arguments'
 import {
   type Call,
@@ -29,7 +30,7 @@ import {
 import { presentRefusal, refusalsText } from '../exit-code'
 import { withRecords } from '../storage'
 import { firstOf } from '../terminal/layout'
-import { type Answer, instantText } from '../terminal/output'
+import type { Answer } from '../terminal/output'
 import { confirm } from '../terminal/question'
 import { type Columns, columnsOf, fields, rowsAnswer, table } from '../terminal/table'
 import { presentTokens, tokenColumns, tokenSummary, tokensGiveWay } from '../terminal/token-text'
@@ -149,8 +150,12 @@ async function show({ context }: Call<Records>, partner: Partner): Promise<Answe
   const { lastUsedAt } = tokenSummary(keys, now)
   const refusals = await countRefusalsToday(context, now, partner)
   const usedFrom = (await listAddresses(context, now, partner)).map(({ address, lastAt }) => {
-    return { address, lastAt: instantText(lastAt) }
+    return { address, lastAt: formatInstant(lastAt) }
   })
+  const addressColumns: Columns<(typeof usedFrom)[number]> = {
+    'USED FROM': ({ address }) => address,
+    'LAST DAY': ({ lastAt }) => lastAt.slice(0, 10),
+  }
   const { id, name } = partner
   const [state, organization] = [stateOf(partner), organizationOf(partner)]
   const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusals) }
@@ -260,11 +265,6 @@ function networksText({ networks }: Partner): string {
 function organizationOf({ organization }: Partner): string {
   if (!organization) return 'none'
   return organization.active ? organization.name : `${organization.name} (deactivated)`
-}
-
-const addressColumns: Columns<{ address: string; lastAt: string | null }> = {
-  'USED FROM': ({ address }) => address,
-  'LAST DAY': ({ lastAt }) => lastAt?.slice(0, 10) ?? null,
 }
 
 const columns: Columns<Partner & ReturnType<typeof tokenSummary>> = {

@@ -47,14 +47,12 @@ export function shutdownRequest(reload?: () => void): Promise<void> {
     const isTied = hasTerminal() && !isHangUpIgnored()
     process.on('SIGHUP', () => {
       // A closing shell sends SIGHUP before the terminal is closed, so the terminal is checked a little later.
-      const isGone = () => isTied && !hasTerminal()
-      const decide = () => {
+      setTimeout(() => {
         // Does not reload after a signal to stop: a new listener would keep the process alive.
         if (isEnding) return
-        if (isGone()) end()
+        if (isTied && !hasTerminal()) end()
         else reload()
-      }
-      setTimeout(decide, terminalMillis)
+      }, terminalMillis)
     })
   })
 }
@@ -113,16 +111,12 @@ export function reload(running: RunningServer, report: Report): void {
     if (changes.length > 0) report(`settings reloaded: ${changes.join('; ')}`)
     else report('settings reloaded: nothing has changed', 'info')
   } catch (error) {
-    const why = error instanceof Refusal ? error.message.replaceAll('\n', '; ') : systemFault(error)
+    const { code } = error as { code?: unknown }
+    const isRefusal = error instanceof Refusal
+    if (!isRefusal && typeof code !== 'string') throw error
+    const why = isRefusal ? error.message.replaceAll('\n', '; ') : `the certificate cannot be used (${code})`
     report(`settings not reloaded, the previous ones still apply: ${why}`, 'error')
   }
-}
-
-/** Describes a system error that prevents a change of the certificate. Rethrows other errors. */
-function systemFault(error: unknown): string {
-  const { code } = error as { code?: unknown }
-  if (typeof code !== 'string') throw error
-  return `the certificate cannot be used (${code})`
 }
 
 /** Returns one text per applied change or warning, for the log line. @throws Refusal settings_invalid */

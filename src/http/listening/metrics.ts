@@ -31,13 +31,8 @@ const [knownMillis, recordsKnownMillis] = [1_000, 15_000]
 /** Sampling interval of the event loop lag, in ms. */
 const beatMillis = 100
 
-interface MetricsListening {
-  readonly port: number
-  stop(): Promise<void>
-}
-
 /** Serves GET /metrics on 127.0.0.1. Throws the system's error if the port is in use. */
-export function listenForMetrics(port: number, measured: Measured): MetricsListening {
+export function listenForMetrics(port: number, measured: Measured) {
   const lag = new Distribution(durationBounds)
   const records = cached(recordsKnownMillis, () => measured.records().catch(() => null))
   const read = cached(knownMillis, async () => {
