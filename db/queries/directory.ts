@@ -1,9 +1,8 @@
 import { asc, eq, getTableColumns, gt, sql } from 'drizzle-orm'
 import type { MaybePromise } from '../../src/domain/ports/store'
-import type { NamedProvider } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import { type FoundProviders, type ProviderRow, providerReader, readProviders } from '../sealed/providers'
-import { placeholders, type QueryEngine, then } from './engine'
+import { placeholders, type QueriesOf, type QueryEngine, then } from './engine'
 
 export function directoryQueries({ db, tables: { regions, providers }, ...engine }: QueryEngine) {
   const { ids, after, most, ref } = placeholders('ids', 'after', 'most', 'ref')
@@ -34,12 +33,11 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
   return {
     listRegions: (): MaybePromise<Region[]> => allRegions(),
 
-    findId: (ref: string): MaybePromise<number | null> => then(idOf({ ref }), ([found]) => found?.id ?? null),
+    findId: (ref) => then(idOf({ ref }), ([found]) => found?.id ?? null),
 
-    listProviderNames: (): MaybePromise<NamedProvider[]> => names(),
+    listProviderNames: () => names(),
 
-    listTimeZones: (): MaybePromise<string[]> =>
-      then(timeZones(), (rows) => rows.map(({ timeZone }) => timeZone)),
+    listTimeZones: () => then(timeZones(), (rows) => rows.map(({ timeZone }) => timeZone)),
 
     /** Returns provider ids above `after`, at most `most`. */
     listProviderIds: (after: number, most: number): MaybePromise<number[]> =>
@@ -48,5 +46,5 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
     /** @param read shares equal values; pass the same reader to several calls to save memory */
     findProviders: (wanted: readonly number[], read = providerReader()): MaybePromise<FoundProviders> =>
       then(some({ ids: engine.list(wanted) }), (rows) => readProviders(rows as ProviderRow[], read)),
-  }
+  } satisfies QueriesOf<'directory'>
 }

@@ -1,6 +1,6 @@
 import { type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
-import type { MaybePromise } from '../../src/domain/ports/store'
+import type { Facts, MaybePromise } from '../../src/domain/ports/store'
 import type { Tables } from './tables'
 
 export type Values = Readonly<Record<string, unknown>>
@@ -39,6 +39,9 @@ export interface QueryEngine {
   overlaps(slot: SlotColumns, from: Placeholder, until: Placeholder): SQL
   jsonRows(columns: SQLWrapper, order: SQLWrapper): SQL
 }
+
+/** The queries of a port, and others that only the engines call. */
+export type QueriesOf<Port extends keyof Facts> = Partial<Facts[Port]> & Record<string, unknown>
 
 /** Calls `next` at once, unless the value is a promise. On SQLite, a transaction would not survive an await. */
 export function then<T, Next>(

@@ -11,7 +11,7 @@ import {
   openMember,
   openProfile,
 } from '../sealed/members'
-import { placeholders, type QueryEngine, then, type Walk } from './engine'
+import { placeholders, type QueriesOf, type QueryEngine, then, type Walk } from './engine'
 
 /** Finds members by keyed hashes, because their data is sealed. */
 export function memberQueries({ db, tables: { members }, prepare }: QueryEngine, vault: Vault) {
@@ -42,7 +42,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
 
   return {
     /** @throws Refusal database_unusable if the member cannot be opened */
-    find(partnerId: number, externalUserId: string): MaybePromise<Member | null> {
+    find(partnerId, externalUserId) {
       const foundBy = { partnerId, externalUserIdHash: externalUserIdHash(vault, partnerId, externalUserId) }
       return then(byExternalId(foundBy), ([row]) => {
         if (!row) return null
@@ -53,16 +53,14 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
     },
 
     /** @throws Refusal database_unusable if the member cannot be opened */
-    findById: (id: number): MaybePromise<Member | null> =>
-      then(byId({ id }), ([row]) => (row ? openMember(vault, row) : null)),
+    findById: (id) => then(byId({ id }), ([row]) => (row ? openMember(vault, row) : null)),
 
     findForStaff,
 
-    list: (id: number, most: number): MaybePromise<Member[]> =>
+    list: (id, most) =>
       then(before({ id, most }), (rows) => rows.map((row) => openedOrUnreadable(vault, row) as Member)),
 
-    idsAfter: (id: number, most: number): MaybePromise<number[]> =>
-      then(idsAfter({ id, most }), (rows) => rows.map(({ id }) => id)),
+    idsAfter: (id, most) => then(idsAfter({ id, most }), (rows) => rows.map(({ id }) => id)),
 
     /** Yields members that cannot be opened, and members with a wrong hash of the e-mail address. */
     async *listFaulty(walk: Walk): AsyncGenerator<FaultyMember> {
@@ -73,14 +71,13 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
     },
 
     /** Returns times in ms; 0 for an unknown id. */
-    timesOf: (id: number): MaybePromise<{ createdAt: number; updatedAt: number }> =>
+    timesOf: (id) =>
       then(byId({ id }), ([{ createdAt, updatedAt } = { createdAt: 0, updatedAt: 0 }]) => {
         return { createdAt, updatedAt }
       }),
 
     ownerOf,
 
-    findByEmail: (email: string): MaybePromise<Member | null> =>
-      then(ownerOf(email), (id) => findForStaff(id ?? 0)),
-  }
+    findByEmail: (email) => then(ownerOf(email), (id) => findForStaff(id ?? 0)),
+  } satisfies QueriesOf<'members'>
 }

@@ -1,21 +1,9 @@
 import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm'
-import type {
-  RequestEnd,
-  RequestRecord,
-  ScreeningAnswer,
-  SentWith,
-} from '../../../src/domain/booking-request'
-import type {
-  MaybePromise,
-  OwnedRequest,
-  ProviderSlot,
-  RequestFilter,
-  RequestPart,
-  WaitingCount,
-} from '../../../src/domain/ports/store'
+import type { RequestEnd, ScreeningAnswer, SentWith } from '../../../src/domain/booking-request'
+import type { MaybePromise, ProviderSlot } from '../../../src/domain/ports/store'
 import type { Vault } from '../../../src/domain/ports/vault'
 import { type AnswersRow, factsOf, openAnswers, openSentProfile, toRecord } from '../../sealed/requests'
-import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
+import { placeholders, type QueriesOf, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'
 
 /** Used as an upper bound. With a bound, the planner uses the index on the time of submission. */
@@ -58,7 +46,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
   return {
     ...personQueries({ db, tables, ...engine }, vault),
 
-    countWaiting(filter: RequestFilter): MaybePromise<WaitingCount> {
+    countWaiting(filter) {
       // `+ 0` stops the planner from using the index of all requests by submission.
       const oldestAt = sql<number | null>`min(${submittedAt} + 0)`.mapWith(Number)
       const waiting = engine.prepare(
@@ -70,10 +58,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       return then(waiting(), ([found]) => found ?? { count: 0, oldestAt: null })
     },
 
-    listOwned(
-      filter: RequestFilter,
-      { order, offset = 0, most }: Partial<RequestPart> = {},
-    ): MaybePromise<OwnedRequest[]> {
+    listOwned(filter, { order, offset = 0, most } = {}) {
       const owned = db
         .select({ id, memberId })
         .from(bookingRequests)
@@ -82,20 +67,18 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       return engine.prepare(most === undefined ? owned : owned.limit(most).offset(offset))()
     },
 
-    find: (id: number): MaybePromise<RequestRecord | null> =>
-      then(byId({ id }), ([row]) => (row ? toRequest(row) : null)),
+    find: (id) => then(byId({ id }), ([row]) => (row ? toRequest(row) : null)),
 
-    /** Returns records in the order of `ids`; null for an unknown id. */
-    findAll: (ids: readonly number[]): MaybePromise<(RequestRecord | null)[]> =>
+    findAll: (ids) =>
       then(ofIds({ ids: engine.list(ids) }), (rows) => {
         const found = new Map(rows.map((row) => [row.request.id, toRequest(row)]))
         return ids.map((id) => found.get(id) ?? null)
       }),
 
-    slotsBetween: (from: number, until: number) => held({ from, until }) as MaybePromise<ProviderSlot[]>,
+    slotsBetween: (from, until) => held({ from, until }) as MaybePromise<ProviderSlot[]>,
 
-    submittedBy: (partnerId: number, from: number) => submitted({ partnerId, from }),
-  }
+    submittedBy: (partnerId, from) => submitted({ partnerId, from }),
+  } satisfies QueriesOf<'requests'>
 }
 
 function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: QueryEngine, vault: Vault) {
@@ -126,11 +109,9 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
 
   return {
     /** Returns no answers for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
-    screeningOf: (id: number): MaybePromise<ScreeningAnswer[]> =>
-      then(answersOf({ ids: engine.list([id]) }), ([row]) => toAnswers(row)),
+    screeningOf: (id) => then(answersOf({ ids: engine.list([id]) }), ([row]) => toAnswers(row)),
 
-    /** Returns screening answers by request id. Omits answers that cannot be opened. */
-    readableAnswers: (ids: readonly number[]): MaybePromise<Map<number, ScreeningAnswer[]>> =>
+    readableAnswers: (ids) =>
       then(answersOf({ ids: engine.list(ids) }), (rows) => {
         const found = new Map<number, ScreeningAnswer[]>()
         for (const row of rows) {
@@ -151,17 +132,15 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
     openIntakesOf: (memberId: number): MaybePromise<number> =>
       then(intakesOf({ id: memberId }), ([row]) => row?.count ?? 0),
 
-    endsOf: (memberIds: readonly number[]) =>
-      endsOf({ ids: engine.list(memberIds) }) as MaybePromise<RequestEnd[]>,
+    endsOf: (memberIds) => endsOf({ ids: engine.list(memberIds) }) as MaybePromise<RequestEnd[]>,
 
-    /** Oldest first. Leaves out older requests, and data that cannot be opened. */
-    sentProfilesOf: (memberId: number): MaybePromise<SentWith[]> =>
+    sentProfilesOf: (memberId) =>
       then(ofMember({ id: memberId }), (rows) => rows.flatMap((row) => sentWith(vault, row))),
 
     /** Omits the member, because decryption for every request would be slow. */
-    listOf: (memberId: number) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),
+    listOf: (memberId) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),
 
-    listWithAnswers: (memberId: number) =>
+    listWithAnswers: (memberId) =>
       then(ofMember({ id: memberId }), (rows) =>
         rows.map((row) => ({
           ...factsOf(row),
@@ -169,7 +148,7 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
           sentProfile: openSentProfile(vault, row),
         })),
       ),
-  }
+  } satisfies QueriesOf<'requests'>
 }
 
 function sentWith(vault: Vault, row: AnswersRow): SentWith[] {

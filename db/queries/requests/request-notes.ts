@@ -1,10 +1,9 @@
 import { asc, eq, gt } from 'drizzle-orm'
-import type { RequestNote } from '../../../src/domain/booking-request'
 import type { MemberNote } from '../../../src/domain/decisions/members'
 import type { MaybePromise } from '../../../src/domain/ports/store'
 import type { Vault } from '../../../src/domain/ports/vault'
 import { openNote } from '../../sealed/requests'
-import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
+import { placeholders, type QueriesOf, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
 export function noteQueries(
   { db, tables: { bookingRequests, requestNotes }, prepare, isAmong, list }: QueryEngine,
@@ -28,19 +27,16 @@ export function noteQueries(
 
   return {
     /** Returns notes, oldest first. */
-    listOf: (id: number): MaybePromise<RequestNote[]> =>
-      then(ofRequest({ id }), (rows) => rows.map((row) => openNote(vault, row))),
+    listOf: (id) => then(ofRequest({ id }), (rows) => rows.map((row) => openNote(vault, row))),
 
-    /** Returns the ids of all notes, including notes that cannot be opened. */
-    idsOf: (id: number): MaybePromise<number[]> =>
-      then(idsOfRequest({ id }), (rows) => rows.map(({ id }) => id)),
+    idsOf: (id) => then(idsOfRequest({ id }), (rows) => rows.map(({ id }) => id)),
 
-    ofMembers: (ids: readonly number[]) => ofMembers({ ids: list(ids) }) as MaybePromise<MemberNote[]>,
+    ofMembers: (ids) => ofMembers({ ids: list(ids) }) as MaybePromise<MemberNote[]>,
 
     listUnreadable: (walk: Walk) =>
       unreadable(
         walk((id, most) => after({ id, most })),
         (row) => openNote(vault, row),
       ),
-  }
+  } satisfies QueriesOf<'notes'>
 }

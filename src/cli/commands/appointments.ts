@@ -184,17 +184,14 @@ const columnsOn = (date: string, isOfAll: boolean): Columns<Appointment> => ({
   "MEMBER'S TIME": ({ memberTime }) => memberTimeText(memberTime, date),
   PERSON: ({ request }) => (request.member ? calledName(request.member) : '(erased)'),
   PHONE: ({ request }) => request.member?.profile.phoneNumber ?? null,
-  VOICEMAIL: ({ request: { member } }) => member && voicemailCell(member.profile.leaveVoicemail),
+  VOICEMAIL: ({ request: { member } }) =>
+    (member?.profile.leaveVoicemail && voicemailText(member.profile.leaveVoicemail)) ?? null,
   ...(isOfAll && { PROVIDER: ({ provider }: Appointment) => nameOfProvider(provider) ?? provider.ref }),
   STATE: ({ request }) => request.state,
   MODALITY: ({ request }) => request.member?.profile.preferredModality ?? null,
   PARTNER: ({ partner }) => partner,
   "PARTNER'S ID": ({ request }) => request.member?.externalUserId ?? null,
 })
-
-function voicemailCell(leaveVoicemail: string | null): string | null {
-  return leaveVoicemail === null ? null : voicemailText(leaveVoicemail)
-}
 
 /** Calendars are shared, so the only personal data in a calendar entry is the member's contact data. */
 function eventOf(appointment: Appointment) {

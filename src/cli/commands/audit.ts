@@ -22,7 +22,38 @@ import { type Columns, columnsOf, table } from '../terminal/table'
 
 export function auditCommand(): Command {
   return commandGroup('audit', [
-    listCommand(),
+    recordsCommand({
+      name: 'list',
+      description: 'List the newest matching lines, oldest first',
+      options: [
+        ['--since <instant>', 'only lines at this UTC instant or later', utcInstant],
+        ['--until <instant>', 'only lines before this UTC instant', utcInstant],
+        ['--actor <actor>', 'only actions of this actor, named as in the WHO column'],
+        [
+          '--action <action>',
+          'only this action, for example request.show; repeatable, or several separated by commas',
+          auditActionNames,
+        ],
+        ['--record <record>', 'only lines about this record, for example "partner 3"', auditRecord],
+        new Option('--partner <partner>', 'only lines by or about this partner; name or id').conflicts([
+          'record',
+          'actor',
+          'member',
+        ]),
+        new Option('--member <id>', 'only lines about this member and their requests')
+          .argParser(recordId)
+          .conflicts('record'),
+        ['--limit <n>', 'the maximum number of lines', wholeNumber(1, 10_000), 50],
+        ['--after <line>', 'the next page: lines after this line id', wholeNumber(0)],
+        json(),
+      ],
+      examples: [
+        "anteroom audit list --record 'request 42' --action request.read-screening",
+        'anteroom audit list --member 42 --since 2026-12-01T00:00:00Z',
+        'anteroom audit list --partner Lantern --action authentication.refuse',
+      ],
+      run: list,
+    }),
     recordsCommand({
       name: 'export',
       description: 'Print all lines as JSON, one per line',
@@ -37,7 +68,24 @@ export function auditCommand(): Command {
       run: head,
     }),
     affectedCommand(),
-    verifyCommand(),
+    recordsCommand({
+      name: 'verify',
+      description: 'Check that no line was changed, added or removed',
+      options: [
+        [
+          '--head <head>',
+          'an earlier output of audit head; also detects that an older database was restored',
+          parseHead,
+        ],
+        new Option('--heads <file>', 'a log of serve: compare each audit head in it')
+          .argParser(fileName)
+          .conflicts(['head', 'archive']),
+        ['--archive <file>', 'an archive of pruned lines to check, instead of the log'],
+        json(),
+      ],
+      examples: ['anteroom audit verify'],
+      run: verify,
+    }),
     recordsCommand({
       name: 'prune',
       description: 'Move old lines from the log to an archive file',
@@ -53,62 +101,6 @@ export function auditCommand(): Command {
       run: prune,
     }),
   ])
-}
-
-function verifyCommand(): Command {
-  return recordsCommand({
-    name: 'verify',
-    description: 'Check that no line was changed, added or removed',
-    options: [
-      [
-        '--head <head>',
-        'an earlier output of audit head; also detects that an older database was restored',
-        parseHead,
-      ],
-      new Option('--heads <file>', 'a log of serve: compare each audit head in it')
-        .argParser(fileName)
-        .conflicts(['head', 'archive']),
-      ['--archive <file>', 'an archive of pruned lines to check, instead of the log'],
-      json(),
-    ],
-    examples: ['anteroom audit verify'],
-    run: verify,
-  })
-}
-
-function listCommand(): Command {
-  return recordsCommand({
-    name: 'list',
-    description: 'List the newest matching lines, oldest first',
-    options: [
-      ['--since <instant>', 'only lines at this UTC instant or later', utcInstant],
-      ['--until <instant>', 'only lines before this UTC instant', utcInstant],
-      ['--actor <actor>', 'only actions of this actor, named as in the WHO column'],
-      [
-        '--action <action>',
-        'only this action, for example request.show; repeatable, or several separated by commas',
-        auditActionNames,
-      ],
-      ['--record <record>', 'only lines about this record, for example "partner 3"', auditRecord],
-      new Option('--partner <partner>', 'only lines by or about this partner; name or id').conflicts([
-        'record',
-        'actor',
-        'member',
-      ]),
-      new Option('--member <id>', 'only lines about this member and their requests')
-        .argParser(recordId)
-        .conflicts('record'),
-      ['--limit <n>', 'the maximum number of lines', wholeNumber(1, 10_000), 50],
-      ['--after <line>', 'the next page: lines after this line id', wholeNumber(0)],
-      json(),
-    ],
-    examples: [
-      "anteroom audit list --record 'request 42' --action request.read-screening",
-      'anteroom audit list --member 42 --since 2026-12-01T00:00:00Z',
-      'anteroom audit list --partner Lantern --action authentication.refuse',
-    ],
-    run: list,
-  })
 }
 
 interface ListFlags extends Pick<AuditFilter, 'since' | 'until' | 'actor' | 'record' | 'after'> {

@@ -53,9 +53,12 @@ export function timeOffCommand(): Command {
   )
 }
 
-type AbsenceAction = (call: Call<Context>, provider: Provider, from: string, until: string) => Promise<Answer>
-
-const removeAbsence: AbsenceAction = async ({ context, act }, provider, from, until) => {
+async function removeAbsence(
+  { context, act }: Call<Context>,
+  provider: Provider,
+  from: string,
+  until: string,
+): Promise<Answer> {
   const { isOfDirectory } = await removeTimeOff(context, provider, parseTimeOff(from, until), act())
   const line = `Removed the time off of provider ${provider.ref} from ${from} to ${until}.`
   const again = isOfDirectory

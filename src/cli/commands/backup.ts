@@ -92,7 +92,16 @@ export function backupCommand(): Command {
     run: backup,
   })
     .enablePositionalOptions()
-    .addCommand(drillCommand())
+    .addCommand(
+      serviceCommand({
+        name: 'drill',
+        description:
+          'Test a restore: make a backup, restore it, serve it, compare its answers, and remove it',
+        options: [json()],
+        examples: ['anteroom backup drill'],
+        run: drill,
+      }),
+    )
 }
 
 async function backup({ context, flags, act }: Call<Records, BackupFlags>, file: string): Promise<Answer> {
@@ -114,18 +123,6 @@ interface OpeningFlags extends Flags {
 }
 
 const olderNote = 'It has an older schema. Upgrade it with anteroom migrate, or start anteroom serve.'
-
-function drillCommand(): Command {
-  const description =
-    'Test a restore: make a backup, restore it, serve it, compare its answers, and remove it'
-  return serviceCommand({
-    name: 'drill',
-    description: description,
-    options: [json()],
-    examples: ['anteroom backup drill'],
-    run: drill,
-  })
-}
 
 export function restoreCommand(): Command {
   return plainCommand({

@@ -36,30 +36,34 @@ import { fields } from '../terminal/table'
 import { endCleanly } from './serve'
 
 export function databaseCommand(): Command {
-  return commandGroup('database', [copyCommand(), reactivateCommand()])
-}
-
-function copyCommand(): Command {
-  const description = 'Copy a database from a file to a database server, or back'
-  return plainCommand({
-    name: 'copy',
-    description,
-    settings: ['settings', 'masterKeyFile', 'masterKeyFd'],
-    options: [
-      required(
-        '--from <place>',
-        'the source, a file or postgres://user@host/name; serve refuses to use it afterwards',
-      ),
-      required('--to <place>', 'the place of the copy: a new file, or an empty database on a server'),
-      ['--while-serving', 'copy even if a server uses the database; its later changes are not copied'],
-      json(),
-    ],
-    examples: [
-      'anteroom database copy --from anteroom.sqlite --to postgres://anteroom@127.0.0.1/anteroom',
-      'anteroom database copy --from postgres://anteroom@127.0.0.1/anteroom --to anteroom.sqlite --master-key-file master.key',
-    ],
-    run: copy,
-  })
+  return commandGroup('database', [
+    plainCommand({
+      name: 'copy',
+      description: 'Copy a database from a file to a database server, or back',
+      settings: ['settings', 'masterKeyFile', 'masterKeyFd'],
+      options: [
+        required(
+          '--from <place>',
+          'the source, a file or postgres://user@host/name; serve refuses to use it afterwards',
+        ),
+        required('--to <place>', 'the place of the copy: a new file, or an empty database on a server'),
+        ['--while-serving', 'copy even if a server uses the database; its later changes are not copied'],
+        json(),
+      ],
+      examples: [
+        'anteroom database copy --from anteroom.sqlite --to postgres://anteroom@127.0.0.1/anteroom',
+        'anteroom database copy --from postgres://anteroom@127.0.0.1/anteroom --to anteroom.sqlite --master-key-file master.key',
+      ],
+      run: copy,
+    }),
+    recordsCommand({
+      name: 'reactivate',
+      description: 'Use a database again that was marked as copied',
+      options: [json(), yes],
+      examples: ['anteroom database reactivate --database anteroom.sqlite'],
+      run: reactivate,
+    }),
+  ])
 }
 
 interface CopyingFlags extends CopyFlags, CommonFlags {
@@ -131,17 +135,6 @@ function nextLines(to: DatabaseSetting, from: string, { deactivated }: Copied): 
       : []),
     'Then run anteroom doctor and anteroom status.',
   ]
-}
-
-function reactivateCommand(): Command {
-  const description = 'Use a database again that was marked as copied'
-  return recordsCommand({
-    name: 'reactivate',
-    description: description,
-    options: [json(), yes],
-    examples: ['anteroom database reactivate --database anteroom.sqlite'],
-    run: reactivate,
-  })
 }
 
 async function reactivate({ context, flags, act }: Call<Records>): Promise<Answer> {

@@ -156,20 +156,18 @@ async function show({ context }: Call<Records>, partner: Partner): Promise<Answe
     'USED FROM': ({ address }) => address,
     'LAST DAY': ({ lastAt }) => lastAt.slice(0, 10),
   }
-  const { id, name } = partner
-  const [state, organization] = [stateOf(partner), organizationOf(partner)]
-  const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusals) }
   return {
     json: { ...partner, lastUsedAt, usedFrom, refusedToday: refusals.map(presentRefusal), tokens },
     text: [
       fields({
-        id,
-        name,
-        state,
-        organization,
+        id: partner.id,
+        name: partner.name,
+        state: stateOf(partner),
+        organization: organizationOf(partner),
         rates: ratesText(partner),
         networks: networksText(partner),
-        ...use,
+        'last used': lastUsedAt,
+        'refused today': refusalsText(refusals),
       }),
       '',
       table(tokens, tokenColumns, 'The partner has no tokens.', tokensGiveWay),

@@ -6,7 +6,7 @@ import { absenceOfRequest, acknowledgeShift } from '../../operations/check-booki
 import type { Context, Records } from '../../operations/context'
 import { requireRequest } from '../../operations/find-records'
 import { noteAct } from '../../operations/maintenance'
-import { type MemberTime, memberTimeAt, readHistory } from '../../operations/members'
+import { memberTimeAt, readHistory } from '../../operations/members'
 import { readRisk } from '../../operations/queue'
 import { acceptRequest, addNote, countNotes, readNotes, readScreening } from '../../operations/requests'
 import { suggestProviders } from '../../operations/suggest-providers'
@@ -204,14 +204,19 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number): P
   const { sent } = await readHistory(context, member)
   // Read after the answers, so that --screening counts as reading.
   const { risk, isUnread } = await readRisk(context, request, makeAct())
+  const row = presentRow(request, await namesOf(context, [request]))
+  const { kind, state, provider, partner, externalUserId } = row
+  // The request as in the API, with further details that staff need for a call.
   const json = {
-    ...(await presentShown(context, request, time)),
+    ...presentRequest(request),
+    ...{ kind, state, provider, partner, externalUserId },
+    contact: member && presentContact(member, time),
     risk: risk && { ninthItem: risk.ninthItem, severity: risk.severity, unread: isUnread },
     changes: presentChanges(sent),
   }
   const times = { time, slotTime: timeAt(request.startsAt) }
   const notes = await countNotes(context, id)
-  const shown = await requestText(context, request, times, notes, { risk, isUnread })
+  const shown = requestText(context, request, row, times, notes, { risk, isUnread })
   const text = [shown, changeLines(sent, now)]
   if (!screening) return { json, text }
   const { answers, score } = screening
@@ -219,17 +224,6 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number): P
     json: { request: json, screening: { answers, ...score } },
     text: [text, screeningText(screening)],
   }
-}
-
-/** Returns the request as the API does, with further details that staff need for a call. */
-async function presentShown(context: Context, request: RequestRecord, time: MemberTime | null) {
-  const { member } = request
-  const { kind, state, provider, partner, externalUserId } = presentRow(
-    request,
-    await namesOf(context, [request]),
-  )
-  const contact = member && presentContact(member, time)
-  return { ...presentRequest(request), kind, state, provider, partner, externalUserId, contact }
 }
 
 async function suggest(

@@ -15,7 +15,7 @@ import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { formatLocal } from '../../scheduling/time-zone'
 import { stateOf } from '../command'
 import { bothTimes, presentOffer, providerState } from '../commands/away'
-import { namesOf, presentRow } from '../commands/request-list'
+import type { presentRow } from '../commands/request-list'
 import { type Answer, instantText, type Text } from './output'
 import { contactLines, fullName, timeText } from './persons'
 import { type Columns, columnsOf, fields, table } from './table'
@@ -28,20 +28,15 @@ export function presentRequest(request: RequestRecord) {
   return { ...presentBookingRequest({ ...request, member: nobody }), member: null }
 }
 
-interface MemberTimes {
-  readonly time: MemberTime | null
-  readonly slotTime: MemberTime | null
-}
-
-export async function requestText(
+export function requestText(
   context: Context,
   request: RequestRecord,
-  { time, slotTime }: MemberTimes,
+  row: ReturnType<typeof presentRow>,
+  { time, slotTime }: Record<'time' | 'slotTime', MemberTime | null>,
   notes: number,
   risk: ShownRisk,
-): Promise<Text> {
+): Text {
   const { authorizationNumber, acceptedAt, declinedAt, member } = request
-  const row = presentRow(request, await namesOf(context, [request]))
   const provider = providerOf(context, request)
   return fields({
     risk: riskText(risk),
