@@ -64,6 +64,8 @@ export function createMaintenance({
     const drilledAt = await inSettings(({ readNumber }) => readNumber(lastDrillName))
     return { backedUpAt: null, drilledAt, isByServer: true }
   }
+  const checkRecords = (now: number, isAll = false) =>
+    whereReadable('records', () => readOn(pool, (session) => findUntraced(session, now, isAll), checkMillis))
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
@@ -89,13 +91,12 @@ export function createMaintenance({
         await whereReadable('settings', () => on(findSettings)),
         await whereReadable('sealed values', sealed),
         await whereReadable('audit log', async () => auditFinding(await verifyLog(log, null))),
-        await whereReadable('records', () =>
-          readOn(pool, (session) => findUntraced(session, now, isAll), checkMillis),
-        ),
+        await checkRecords(now, isAll),
         await whereReadable('backup', async () => backupFinding(await findLastBackups(), now)),
       ]
       return findings.map((found) => withRemedy(found, remedies))
     },
+    checkRecords,
     checkHost: () => serverFindings(on),
     findLastBackups,
     noteServer: (server) => refusing(node.note(server)),

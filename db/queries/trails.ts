@@ -14,6 +14,9 @@ import type { newestSealed } from './sealed-values'
 /** Requests of one batch, and the number of the newest requests that are always compared. */
 const batchSize = 1_000
 
+/** Refused prunes are in the log too. */
+const mostPrunes = 1_000
+
 export function trailQueries({ db, prepare, isAmong, list, ...engine }: QueryEngine) {
   const { id, at, action, record, outcome } = engine.tables.audit
   const { id: requestId, isIntake, state, submittedAt } = engine.tables.bookingRequests
@@ -71,7 +74,10 @@ async function untraced(queries: TrailedQueries, now: number, isAll: boolean): P
     ...(await trailsOf('partner', listed)),
   ])
   const found = untracedPartners(organizations, listed, keys, (record) => lines.get(record) ?? [])
-  const prunedAt = (await audit.list(1, { actions: ['audit.prune'] }))[0]?.at ?? -1
+  const prunes = await audit.list(mostPrunes, { actions: ['audit.prune'] })
+  const isPruned = prunes.some(({ outcome }) => outcome === 'done')
+  const [oldest] = await audit.list(1, { after: Number.MIN_SAFE_INTEGER })
+  const prunedAt = isPruned ? (oldest?.at ?? now) : -1
   const newestId = (await queries.newestSealed()).request
   const first = isAll ? 1 : Math.max(1, newestId - batchSize)
   const waiting = await requests.listOwned({ state: 'waiting' })

@@ -49,6 +49,8 @@ export function createMaintenance(
       }
       await protect(plain, encrypted, progress)
     }
+  const checkRecords = (now: number, isAll = false) =>
+    whereReadable('records', () => findUntraced(queries, now, isAll))
   return {
     pruneAudit: (prune, act) =>
       archives.prune(prune, act).catch((error) => {
@@ -89,10 +91,11 @@ export function createMaintenance(
         await whereReadable('orphans', () => orphansFinding(database)),
         await whereReadable('sealed values', () => findSealed(queries, isAll)),
         await whereReadable('audit log', async () => auditFinding(await audit.verify(null))),
-        await whereReadable('records', () => findUntraced(queries, now, isAll)),
+        await checkRecords(now, isAll),
         backupFinding(lastBackups(database), now, oldest),
       ]
     },
+    checkRecords,
     checkHost: async () => fileFindings(path),
     findLastBackups: async () => lastBackups(database),
     noteServer: (server) =>

@@ -41,6 +41,8 @@ export function affectedCommand(): Command {
   })
 }
 
+const mostPrunes = 1_000
+
 interface Wish {
   readonly since: number
   readonly until?: number
@@ -72,7 +74,8 @@ async function affected({ context, flags, act }: Call<Records, Wish>): Promise<A
     notes.push(`The log names no member in ${counted(lines, 'line')} ${action}.`)
   if (unnamed.has('database.back-up')) notes.push('A backup contains every member.')
   const [oldest] = await listAudit(context, 1, { after: Number.MIN_SAFE_INTEGER })
-  const isPruned = (await listAudit(context, 1, { actions: ['audit.prune'] })).length > 0
+  const prunes = await listAudit(context, mostPrunes, { actions: ['audit.prune'] })
+  const isPruned = prunes.some(({ outcome }) => outcome === 'done')
   if (isPruned && oldest && oldest.at > flags.since) {
     notes.push(`Lines before ${formatInstant(oldest.at)} were pruned: search the archive too.`)
   }

@@ -7,6 +7,7 @@ import type { Clock } from '../domain/ports/time'
 import type { MasterKey } from '../domain/ports/vault'
 import type { Region } from '../domain/region'
 import type { Context } from './context'
+import { setPartnerNetworks, setPartnerRates } from './partners'
 import { type FoundPage, listRegions, searchProviders } from './search-providers'
 import { rotateToken } from './tokens'
 
@@ -113,7 +114,12 @@ export async function mintDrillToken(copy: Context, act: Act): Promise<string | 
       ({ partner, startsAt, endsAt }) =>
         partner.active && partner.organization?.active && startsAt <= act.at && (endsAt ?? Infinity) > act.at,
     )
-  return caller ? rotateToken(copy, caller.partner, act.at, act) : null
+  if (!caller) return null
+  // The drill calls from this machine, as fast as it can.
+  const { partner } = caller
+  await setPartnerNetworks(copy, partner, null, act)
+  await setPartnerRates(copy, partner, { readsPerMinute: 'off' }, act)
+  return rotateToken(copy, partner, act.at, act)
 }
 
 /** Limits a drill, so that its duration does not grow with the directory. */

@@ -56,6 +56,8 @@ export async function readStatus(records: Records, clocks: Clocks, ask: AskServe
     /** False if only the newest refusals were counted. */
     isRefusedWhole: refused.reduce((sum, { lines }) => sum + lines, 0) < maxCounted,
     movedBookings: await countShiftedBookings(records, clocks, now),
+    /** False if a record differs from the audit log. */
+    isTraced: (await maintenance.checkRecords(now)).state === 'ok',
   }
 }
 

@@ -18,6 +18,7 @@ const well: Status = {
   tokenConcerns: [],
   usedFrom: [],
   movedBookings: 0,
+  isTraced: true,
 }
 
 test('cli: the hints of status are empty if nothing is wrong', () => {

@@ -110,6 +110,17 @@ test('cli: request reopen undoes a decline while the slot is free, and a close; 
   ])
 })
 
+test('cli: Ctrl-C at the question for one request ends request accept, and the other requests stay pending', async () => {
+  const [, , , four = '', five = ''] = await practice.slotsOf('on-2')
+  const risky = await submit('risky-cancelled', four, raised)
+  const calm = await submit('calm-cancelled', five)
+  const env = { ...practice.operator.settings }
+  const words = ['request', 'accept', `${risky}`, `${calm}`]
+  const { code, shown } = await runOnTerminal(words, { answer: '\u0003', env })
+  expect([code, shown]).toEqual([2, expect.stringContaining('not confirmed, so nothing was changed')])
+  expect([await stateOf(risky), await stateOf(calm)]).toEqual(['pending', 'pending'])
+})
+
 test('cli: many intakes of one member are one row of the queue, and are closed together', async () => {
   const { operator } = practice
   await operator.do('partner', 'add', 'Flood', '--organization', 'North Care')
@@ -138,9 +149,18 @@ test('cli: many intakes of one member are one row of the queue, and are closed t
   const which = '4 intakes of Flood submitted since 2026-01-01T00:00:00Z'
   const dry = await act(...words, '--dry-run')
   expect(dry.stdout).toEndWith(`\n\nThis would close ${which}.\n`)
+  const risky = await practice.service.post({ ...booking('risky-flood'), phq9Data: raised }, token)
+  ids.push(risky.body.id)
+  expect((await act(...words, '--dry-run')).stdout).toEndWith(
+    `\n\nThis would close ${which.replace('4', '5')} (1 with a raised or unclear ninth item that no one has read).\n`,
+  )
+  expect(await act(...words, '--yes', '--reason', '')).toMatchObject({
+    code: 2,
+    stderr: 'error: the text must not be empty\n',
+  })
   expect((await act(...words)).code).toBe(2)
   expect(await operator.ask('request', ...words, '--yes')).toEqual({
-    ...{ partner: 'Flood', since: '2026-01-01T00:00:00Z', closed: 4 },
+    ...{ partner: 'Flood', since: '2026-01-01T00:00:00Z', unreadRisk: 1, closed: 5 },
   })
   expect(await Promise.all(ids.map(stateOf))).toEqual(ids.map(() => 'closed'))
   expect((await act(...words, '--dry-run')).stdout).toStartWith('There are no intakes to close.\n')

@@ -29,6 +29,7 @@ test('cli: status is up while the service answers, and down after it was stopped
     usedFrom: [],
     refusedToday: { kinds: [], ofAll: true },
     movedBookings: 0,
+    recordsTraced: true,
     firstAid: ['no backup was ever made: anteroom backup FILE'],
   })
   expect(Date.now() - Date.parse(up.service.since)).toBeLessThan(60_000)
@@ -40,6 +41,21 @@ test('cli: status is up while the service answers, and down after it was stopped
   await served.stop()
   expect(await service()).toMatchObject({ code: 8, service: { state: 'down' } })
   expect((await service()).service).toEqual({ state: 'down' })
+})
+
+testOfFile('cli: status exits with code 8 if a record was changed without the service', async () => {
+  await operator.do('organization', 'add', 'Changed Care')
+  await using served = await operator.serve()
+  expect((await operator.run(['status'])).code).toBe(0)
+  using database = new Database(operator.database)
+  database.run("UPDATE organizations SET active = 0 WHERE name = 'Changed Care'")
+  const { code, stdout } = await operator.run(['status'])
+  expect([code, stdout]).toEqual([
+    8,
+    expect.stringContaining('records differ from the audit log: anteroom doctor'),
+  ])
+  database.run("UPDATE organizations SET active = 1 WHERE name = 'Changed Care'")
+  await served.stop()
 })
 
 testOfFile('cli: status shows that a killed service is down and ended unexpectedly', async () => {

@@ -168,6 +168,7 @@ export async function callMaintenance(
   await expect(maintenance.reactivate(act)).rejects.toThrow('the database is already active')
   await maintenance.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
   await maintenance.check(0)
+  await maintenance.checkRecords(0)
   await maintenance.checkHost()
   await maintenance.purge()
   await maintenance.keptAfterErasure()

@@ -53,6 +53,7 @@ test('operations: the status of a new service lists no server, no waiting reques
     tokenConcerns: [],
     usedFrom: [],
     movedBookings: 0,
+    isTraced: true,
   })
 })
 

@@ -131,7 +131,9 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
   return {
     json: lines.map(presentLine),
     text: [
-      isWanted ? [table(answers, columns, 'No one has read the answers.', { leaveOut }), ''] : [],
+      isWanted
+        ? [table(answers, columns, 'No one has read the answers in these lines.', { leaveOut }), '']
+        : [],
       member ? sumsOf(lines, { leaveOut }) : table(lines, columns, 'No lines.', { leaveOut }),
       lines.length > 0 ? ['', summary(lines)] : [],
       found.length > limit ? more : [],

@@ -15,7 +15,7 @@ import {
   setPartnerRates,
 } from '../../operations/partners'
 import { listAddresses, listTokens } from '../../operations/tokens'
-import { formatInstant } from '../../scheduling/calendar'
+import { dayMillis, formatInstant } from '../../scheduling/calendar'
 import { callerNetwork, rateOverride } from '../arguments'
 import {
   type Call,
@@ -245,9 +245,13 @@ async function setNetworks(
   const outside = recent
     .map(({ address }) => address)
     .filter((address) => !isWithin(networks, address.split('/', 1)[0] as string))
+  const isUnknown = networks !== null && recent.length === 0 && (await isInUse(context, partner))
   if (outside.length > 0) {
     const from = `Partner ${partner.name} has called from ${firstOf(outside, mostAsked)} in the last 30 days`
     await confirm(`${from}. Refuse calls from there with HTTP 401?`, flags)
+  } else if (isUnknown) {
+    const from = `Partner ${partner.name} is calling, but no address was recorded yet`
+    await confirm(`${from}. Refuse calls from elsewhere with HTTP 401?`, flags)
   }
   await setPartnerNetworks(context, partner, networks, act())
   const changed = { ...partner, networks }
@@ -255,6 +259,12 @@ async function setNetworks(
 }
 
 const mostAsked = 5
+
+/** Addresses are recorded since the version that stores them. */
+async function isInUse(context: Records, partner: Partner): Promise<boolean> {
+  const since = context.clock.now() - 30 * dayMillis
+  return (await listTokens(context, partner)).some(({ lastUsedAt }) => (lastUsedAt ?? 0) > since)
+}
 
 function networksText({ networks }: Partner): string {
   return networks?.replaceAll(',', ', ') ?? 'any address'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { RequestRecord } from '../../domain/booking-request'
-import type { RequestEnd } from '../../domain/decisions/transitions'
+import { type RequestEnd, refuseText } from '../../domain/decisions/transitions'
 import { Refusal } from '../../domain/errors'
 import type { Member } from '../../domain/member'
 import type { Partner } from '../../domain/partner'
@@ -9,7 +9,7 @@ import { isAtRisk } from '../../domain/screening'
 import type { Context } from '../../operations/context'
 import { requirePartner, requireProvider, requireRequest } from '../../operations/find-records'
 import { parseStart } from '../../operations/providers'
-import { readRisk } from '../../operations/queue'
+import { listUnreadRisk, readRisk } from '../../operations/queue'
 import { endRequest, endRequests, listSubmitted, requireEndable } from '../../operations/requests'
 import { findAssignmentWarning, placeRequest, requirePlaceable } from '../../operations/transitions'
 import { formatInstant } from '../../scheduling/calendar'
@@ -229,11 +229,15 @@ async function endSince(
   const { past, able, noun } = endWords[end]
   const submitted = await listSubmitted(context, partner, since)
   const ids = submitted[end]
+  const atRisk = new Set(await listUnreadRisk(context, context.clock.now()))
+  const unread = ids.filter((id) => atRisk.has(id)).length
+  const risk = unread > 0 ? ` (${unread} with a raised or unclear ninth item that no one has read)` : ''
   const which = `of ${partner.name} submitted since ${formatInstant(since)}`
   const unassigned = submitted.close.length
   const json = {
     partner: partner.name,
     since: formatInstant(since),
+    unreadRisk: unread,
     ...(end === 'decline' && { unassigned }),
   }
   const stay =
@@ -245,11 +249,13 @@ async function endSince(
     const listed = table(first, endedColumns, `There are no ${noun}s to ${end}.`)
     return {
       json: { ...json, [able]: ids },
-      text: [listed, '', `This would ${end} ${counted(ids.length, noun)} ${which}.`, stay],
+      text: [listed, '', `This would ${end} ${counted(ids.length, noun)} ${which}${risk}.`, stay],
     }
   }
   const reason = await reasonOf(flags)
-  if (ids.length > 0) await confirm(`${titleOf(end)} ${counted(ids.length, noun)} ${which}?`, flags)
+  const refusal = reason === undefined ? null : refuseText(reason)
+  if (refusal) throw refusal
+  if (ids.length > 0) await confirm(`${titleOf(end)} ${counted(ids.length, noun)} ${which}${risk}?`, flags)
   const ended = await endRequests(context, end, ids, makeAct(), reason)
   const text = [`${titleOf(end)}d ${counted(ended, noun)} ${which}.`, stay]
   return { json: { ...json, [past]: ended }, text }

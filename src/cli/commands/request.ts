@@ -31,6 +31,7 @@ import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
 import { type Answer, type CommonFlags, printError, printNotice, type Text } from '../terminal/output'
 import { absenceTexts, changeLines, personText, presentChanges, presentContact } from '../terminal/persons'
+import { Cancelled } from '../terminal/question'
 import {
   presentRequest,
   providerOf,
@@ -141,11 +142,14 @@ async function accept(call: Call<Context>, ids: readonly number[]): Promise<Answ
   const answers: Answer[] = []
   for (const id of new Set(ids)) {
     const one = async () => void answers.push(await acceptOne(call, id))
-    await auditRefusals(context, { ...tried, id }, one).catch((error) => {
+    try {
+      await auditRefusals(context, { ...tried, id }, one)
+    } catch (error) {
       if (!(error instanceof Refusal)) throw error
       printError(errorText(error, []).replace('error:', `error: request ${id}:`))
       process.exitCode ||= exitCodeOf[error.kind]
-    })
+      if (error instanceof Cancelled) break
+    }
   }
   return { json: answers.map(({ json }) => json), text: answers.map(({ text }) => text) }
 }

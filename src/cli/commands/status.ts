@@ -103,7 +103,7 @@ async function show({
   const { backupMaxAge = null } = readValues(flags)
   const status = await readStatus(context, zones, askServer, now)
   const toDo = firstAid(status, isBackupTooOld(status.backups, now, backupMaxAge))
-  if (status.servers.length === 0 || status.servers.some(({ state }) => state !== 'up'))
+  if (!status.isTraced || status.servers.length === 0 || status.servers.some(({ state }) => state !== 'up'))
     process.exitCode = exitCodes.unhealthy
   return {
     json: { ...presentStatus(status), firstAid: toDo },
@@ -137,6 +137,7 @@ function presentStatus(status: Status) {
       ofAll: status.isRefusedWhole,
     },
     movedBookings,
+    recordsTraced: status.isTraced,
   }
 }
 
@@ -194,6 +195,7 @@ const mostAdvice = 10
 /** Returns advice, most urgent first. @param isBackupOld true if the last backup is older than the setting allows */
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
   const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings, tokenConcerns } = status
+  const { isTraced } = status
   const server = serviceState(status.servers)
   const countOf = (one: ServerState) => status.servers.filter(({ state }) => state === one).length
   const [ended, unready] = [countOf('down'), countOf('unready')]
@@ -201,6 +203,7 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
     copied && 'this database was copied: use the copy (see copied to)',
     unreadRisk.count > 0 &&
       `${counted(unreadRisk.count, 'request')} with raised PHQ-9 item 9, unread: anteroom request list --risk`,
+    !isTraced && 'records differ from the audit log: anteroom doctor',
     server === 'down' && !copied && 'the service is down: read its log, then start it again (anteroom serve)',
     server === 'unready' && "the service cannot store data: run anteroom doctor, read the service's log",
     server === 'silent' && 'the service does not respond: read its log, then restart it',

@@ -2,14 +2,23 @@ import { Refusal } from '../../domain/errors'
 import { pause } from '../../domain/ports/time'
 import { type CommonFlags, oneLine } from './output'
 
+/** The operator ended the question without an answer. Commands on several records stop. */
+export class Cancelled extends Refusal {
+  constructor() {
+    super('not_confirmed', unchanged)
+  }
+}
+
+const unchanged = 'not confirmed, so nothing was changed'
+
 /** Asks before an irreversible or disruptive action. @throws Refusal not_confirmed unless the answer is yes */
 export async function confirm(question: string, { yes }: CommonFlags): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
     throw new Refusal('not_confirmed', 'there is no terminal to ask on', { action: 'use --yes' })
   const answer = await ask(`${oneLine(question)} [y/N] `)
-  if (!/^y(es)?$/i.test(answer.trim()))
-    throw new Refusal('not_confirmed', 'not confirmed, so nothing was changed')
+  if (answer === null) throw new Cancelled()
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('not_confirmed', unchanged)
 }
 
 /** Signals that count as the answer no, so that the program still reports the result. */
@@ -17,15 +26,15 @@ const noAnswer: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 const typedAheadMillis = 30
 
-/** Returns an empty text for Ctrl-C, Ctrl-D and signals. */
-async function ask(question: string): Promise<string> {
+/** Returns null for Ctrl-C, Ctrl-D and signals. */
+async function ask(question: string): Promise<string | null> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const { promise, resolve } = Promise.withResolvers<string>()
+  const { promise, resolve } = Promise.withResolvers<string | null>()
   const refuse = () => {
     // Ends the line of the question, so that the next message starts on a new line.
     process.stderr.write('\n')
-    resolve('')
+    resolve(null)
   }
   for (const signal of noAnswer) process.on(signal, refuse)
   terminal.on('SIGINT', refuse).on('close', refuse)

@@ -170,7 +170,12 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
   const changed = { profile, updatedAt: submittedAt }
   const row = { ...changed, partnerId, externalUserId, active, createdAt: submittedAt }
   const before = valuesBefore(known, draft.member)
-  const member: Write = known ? { set: 'member', id: known.id, to: changed } : { add: 'member', row }
+  // An unchanged profile need not be sealed again.
+  const isSame = Object.entries(draft.member).every(
+    ([name, value]) => Reflect.get(known?.profile ?? {}, name) === value,
+  )
+  const to = isSame ? { updatedAt: submittedAt } : changed
+  const member: Write = known ? { set: 'member', id: known.id, to } : { add: 'member', row }
   const state = slot ? ('pending' as const) : ('unassigned' as const)
   const startsAt = slot?.startsAt ?? null
   const providerId = slot?.providerId ?? null

@@ -236,6 +236,11 @@ export function decideNote(request: RequestRecord | null, text: string, act: Act
 function refuseNote(request: RequestRecord, text: string): Refusal | null {
   const erased = refuseErased(request)
   if (erased) return erased
+  return refuseText(text)
+}
+
+/** Returns a Refusal field_invalid for a note or reason that is empty or too long. */
+export function refuseText(text: string): Refusal | null {
   if (text.trim() === '') return new Refusal('field_invalid', 'the text must not be empty')
   if (text.length <= maxNoteLength) return null
   return new Refusal('field_invalid', `the text must have at most ${maxNoteLength} characters`)

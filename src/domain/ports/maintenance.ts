@@ -119,6 +119,8 @@ export interface Maintenance {
    * @param isAll true to open all sealed values; false to open a sample of each kind
    */
   check(now: number, oldest?: number | null, isAll?: boolean): Promise<Finding[]>
+  /** Compares records with their newest audit lines. */
+  checkRecords(now: number, isAll?: boolean): Promise<Finding>
   /** Checks the machine or the database server that stores the data, for example file modes and disk space. */
   checkHost(): Promise<Finding[]>
   findLastBackups(): Promise<LastBackups>
