@@ -94,24 +94,64 @@ function cached<T>(millis: number, ask: () => Promise<T>): () => Promise<T> {
   }
 }
 
-function gauge(name: string, help: string, samples: readonly Sample[]): Metric {
-  return { name, help, samples, type: 'gauge' }
+const helps = {
+  anteroom_ready: '1 if partner requests can be stored (as /readyz reports), else 0.',
+  anteroom_requests_in_flight: 'Partner requests in flight, at most 512 reads and 512 bookings.',
+  anteroom_writer_queue_depth: 'Writes waiting for a transaction.',
+  anteroom_writer_group_size: 'Writes per transaction.',
+  anteroom_writer_commit_duration_seconds:
+    'Duration of a transaction, from its beginning until it is on disk.',
+  anteroom_writer_failed_transactions_total:
+    'Transactions that failed to begin or commit, including those that were retried.',
+  anteroom_database_bytes: 'Size of the database and of its write-ahead log.',
+  anteroom_database_free_bytes: 'Free space of the file system of the database.',
+  anteroom_database_connections: 'Connections to the database server.',
+  anteroom_database_connections_awaited: 'Tasks waiting for a connection to the database server.',
+  anteroom_database_clock_difference_seconds:
+    "Database server's clock minus this machine's clock; absent until measured.",
+  anteroom_clock_behind_seconds:
+    "Newest audit line's time minus this machine's clock; 0 if the clock is not behind.",
+  anteroom_backup_last_timestamp_seconds: 'Time of the last backup; absent if there is none.',
+  anteroom_drill_last_timestamp_seconds: 'Time of the last drill of a backup; absent if there is none.',
+  anteroom_unread_risk:
+    'Requests with a raised or unreadable ninth PHQ-9 item whose answers no one has read.',
+  anteroom_unread_risk_oldest_timestamp_seconds:
+    'Submission time of the oldest of them; absent if there is none.',
+  anteroom_unassigned_intakes: 'Intakes without a provider.',
+  anteroom_unassigned_intake_oldest_timestamp_seconds:
+    'Submission time of the oldest unassigned intake; absent if there is none.',
+  anteroom_certificate_expiry_timestamp_seconds: 'Expiry of the TLS certificate; absent if there is none.',
+  anteroom_zone_data_info:
+    'IANA time zone data in use: edition, source, and age compared with the built-in data.',
+  anteroom_build_info: 'Version of the program, its build and its database schema.',
+  process_start_time_seconds: 'Start time of the process since unix epoch in seconds.',
+  process_resident_memory_bytes: 'Resident memory size in bytes.',
+  process_cpu_seconds_total: 'Total user and system CPU time spent in seconds.',
+  anteroom_event_loop_lag_seconds: 'Delay of the event loop, sampled ten times a second.',
+} as const
+
+type Name = keyof typeof helps
+type Value = number | null | undefined
+
+function gauge(name: Name, samples: readonly Sample[]): Metric {
+  return { name, help: helps[name], samples, type: 'gauge' }
 }
 
-function value(name: string, help: string, value: number | null | undefined): Metric {
-  return gauge(name, help, known({}, value))
+function value(name: Name, value: Value): Metric {
+  return gauge(name, known({}, value))
 }
 
-function instant(name: string, help: string, at: number | null | undefined): Metric {
-  return value(`${name}_timestamp_seconds`, help, at && at / 1_000)
+/** @param millis a duration, or a time since the unix epoch */
+function seconds(name: Name, millis: Value): Metric {
+  return value(name, millis && millis / 1_000)
 }
 
-function counter(name: string, help: string, count: number): Metric {
-  return { name, help, type: 'counter', samples: [[{}, count]] }
+function counter(name: Name, count: number): Metric {
+  return { name, help: helps[name], type: 'counter', samples: [[{}, count]] }
 }
 
-function histogram(name: string, help: string, of: Distribution, scale = 1 / 1_000): Histogram {
-  return { name, help, type: 'histogram', scale, of: [[{}, of]] }
+function histogram(name: Name, of: Distribution, scale = 1 / 1_000): Histogram {
+  return { name, help: helps[name], type: 'histogram', scale, of: [[{}, of]] }
 }
 
 function serviceMetrics(
@@ -124,67 +164,36 @@ function serviceMetrics(
   const { edition, folder, age } = zones
   const inFlight = Object.entries(places).map(([kind, { inFlight: taken }]): Sample => [{ kind }, taken])
   return [
-    value(
-      'anteroom_ready',
-      '1 if partner requests can be stored (as /readyz reports), else 0.',
-      Number(isReady),
-    ),
-    gauge(
-      'anteroom_requests_in_flight',
-      'Partner requests in flight, at most 512 reads and 512 bookings.',
-      inFlight,
-    ),
-    ...writerMetrics(engine),
-    gauge('anteroom_database_bytes', 'Size of the database and of its write-ahead log.', [
+    value('anteroom_ready', Number(isReady)),
+    gauge('anteroom_requests_in_flight', inFlight),
+    value('anteroom_writer_queue_depth', engine.queueDepth),
+    histogram('anteroom_writer_group_size', engine.groupSizes, 1),
+    histogram('anteroom_writer_commit_duration_seconds', engine.commitMillis),
+    counter('anteroom_writer_failed_transactions_total', engine.failedGroups),
+    gauge('anteroom_database_bytes', [
       ...known({ file: 'database' }, engine.databaseBytes),
       ...known({ file: 'log' }, engine.logBytes),
     ]),
-    value('anteroom_database_free_bytes', 'Free space of the file system of the database.', engine.freeBytes),
+    value('anteroom_database_free_bytes', engine.freeBytes),
     ...databaseServerMetrics(engine.server),
-    value(
-      'anteroom_clock_behind_seconds',
-      "Newest audit line's time minus this machine's clock; 0 if the clock is not behind.",
-      records && records.behindMillis / 1_000,
-    ),
-    instant('anteroom_backup_last', 'Time of the last backup; absent if there is none.', records?.backedUpAt),
-    instant(
-      'anteroom_drill_last',
-      'Time of the last drill of a backup; absent if there is none.',
-      records?.drilledAt,
-    ),
-    value(
-      'anteroom_unread_risk',
-      'Requests with a raised or unreadable ninth PHQ-9 item whose answers no one has read.',
-      records?.unreadRisk.count,
-    ),
-    instant(
-      'anteroom_unread_risk_oldest',
-      'Submission time of the oldest of them; absent if there is none.',
-      records?.unreadRisk.oldestAt,
-    ),
-    value('anteroom_unassigned_intakes', 'Intakes without a provider.', records?.intakes),
-    instant(
-      'anteroom_unassigned_intake_oldest',
-      'Submission time of the oldest unassigned intake; absent if there is none.',
-      records?.oldestIntakeAt,
-    ),
-    instant(
-      'anteroom_certificate_expiry',
-      'Expiry of the TLS certificate; absent if there is none.',
-      measured.certificateEndsAt?.(),
-    ),
-    gauge(
-      'anteroom_zone_data_info',
-      'IANA time zone data in use: edition, source, and age compared with the built-in data.',
-      [[{ edition, source: folder === null ? 'built-in' : 'folder', age }, 1]],
-    ),
-    gauge('anteroom_build_info', 'Version of the program, its build and its database schema.', [
+    seconds('anteroom_clock_behind_seconds', records?.behindMillis),
+    seconds('anteroom_backup_last_timestamp_seconds', records?.backedUpAt),
+    seconds('anteroom_drill_last_timestamp_seconds', records?.drilledAt),
+    value('anteroom_unread_risk', records?.unreadRisk.count),
+    seconds('anteroom_unread_risk_oldest_timestamp_seconds', records?.unreadRisk.oldestAt),
+    value('anteroom_unassigned_intakes', records?.intakes),
+    seconds('anteroom_unassigned_intake_oldest_timestamp_seconds', records?.oldestIntakeAt),
+    seconds('anteroom_certificate_expiry_timestamp_seconds', measured.certificateEndsAt?.()),
+    gauge('anteroom_zone_data_info', [
+      [{ edition, source: folder === null ? 'built-in' : 'folder', age }, 1],
+    ]),
+    gauge('anteroom_build_info', [
       [{ ...build, schema: engine.schema, bun: process.versions.bun ?? 'unknown' }, 1],
     ]),
   ]
 }
 
-function known(labels: Sample[0], value: number | null | undefined): Sample[] {
+function known(labels: Sample[0], value: Value): Sample[] {
   return typeof value === 'number' ? [[labels, value]] : []
 }
 
@@ -192,54 +201,21 @@ function databaseServerMetrics(server: DatabaseServerMeasures | null): Metric[] 
   if (server === null) return []
   const { connections, clockDifferenceMillis } = server
   return [
-    gauge('anteroom_database_connections', 'Connections to the database server.', [
+    gauge('anteroom_database_connections', [
       [{ state: 'free' }, connections.free],
       [{ state: 'used' }, connections.used],
     ]),
-    value(
-      'anteroom_database_connections_awaited',
-      'Tasks waiting for a connection to the database server.',
-      connections.waiting,
-    ),
-    value(
-      'anteroom_database_clock_difference_seconds',
-      "Database server's clock minus this machine's clock; absent until measured.",
-      clockDifferenceMillis && clockDifferenceMillis / 1_000,
-    ),
-  ]
-}
-
-function writerMetrics({ queueDepth, groupSizes, commitMillis, failedGroups }: EngineMeasures) {
-  return [
-    value('anteroom_writer_queue_depth', 'Writes waiting for a transaction.', queueDepth),
-    histogram('anteroom_writer_group_size', 'Writes per transaction.', groupSizes, 1),
-    histogram(
-      'anteroom_writer_commit_duration_seconds',
-      'Duration of a transaction, from its beginning until it is on disk.',
-      commitMillis,
-    ),
-    counter(
-      'anteroom_writer_failed_transactions_total',
-      'Transactions that failed to begin or commit, including those that were retried.',
-      failedGroups,
-    ),
+    value('anteroom_database_connections_awaited', connections.waiting),
+    seconds('anteroom_database_clock_difference_seconds', clockDifferenceMillis),
   ]
 }
 
 function processMetrics({ now }: Measured, lag: Distribution): (Metric | Histogram)[] {
   const { user, system } = process.cpuUsage()
   return [
-    value(
-      'process_start_time_seconds',
-      'Start time of the process since unix epoch in seconds.',
-      now() / 1_000 - process.uptime(),
-    ),
-    value('process_resident_memory_bytes', 'Resident memory size in bytes.', process.memoryUsage.rss()),
-    counter(
-      'process_cpu_seconds_total',
-      'Total user and system CPU time spent in seconds.',
-      (user + system) / 1_000_000,
-    ),
-    histogram('anteroom_event_loop_lag_seconds', 'Delay of the event loop, sampled ten times a second.', lag),
+    value('process_start_time_seconds', now() / 1_000 - process.uptime()),
+    value('process_resident_memory_bytes', process.memoryUsage.rss()),
+    counter('process_cpu_seconds_total', (user + system) / 1_000_000),
+    histogram('anteroom_event_loop_lag_seconds', lag),
   ]
 }
