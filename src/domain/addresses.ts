@@ -58,14 +58,13 @@ export function shownAddress(text: string): string {
   if (typeof address === 'string') return 'postgres://(invalid address)'
   const { hosts, user, database, sslMode, sslRootCert } = address
   const query = new URLSearchParams()
-  const [first] = hosts
-  const isSocket = first?.host.startsWith('/') ?? false
-  if (first && isSocket) query.set('host', first.host)
-  if (first && isSocket && first.port !== usualPort) query.set('port', `${first.port}`)
+  const socket = hosts.find(({ host }) => host.startsWith('/'))
+  if (socket) query.set('host', socket.host)
+  if (socket && socket.port !== usualPort) query.set('port', `${socket.port}`)
   if (sslMode !== 'disable') query.set('sslmode', sslMode)
   if (sslRootCert !== null) query.set('sslrootcert', sslRootCert)
   const shown = `${query}`.replaceAll('%2F', '/')
-  const authority = isSocket ? '' : hosts.map(formatHost).join(',')
+  const authority = socket ? '' : hosts.map(formatHost).join(',')
   return `postgres://${encodeURIComponent(user)}@${authority}/${encodeURIComponent(database)}${shown && `?${shown}`}`
 }
 
@@ -212,15 +211,9 @@ export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const groups = groupsOf(address)
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
-  if (!isMapped)
-    return `${groups
-      .slice(0, 4)
-      .map((group) => group.toString(16))
-      .join(':')}::/64`
-  return groups
-    .slice(6)
-    .flatMap((group) => [group >> 8, group & 0xff])
-    .join('.')
+  const network = groups.slice(0, 4).map((group) => group.toString(16))
+  const mapped = groups.slice(6).flatMap((group) => [group >> 8, group & 0xff])
+  return isMapped ? mapped.join('.') : `${network.join(':')}::/64`
 }
 
 function groupsOf(address: string): number[] {
