@@ -36,10 +36,7 @@ export interface Appointment {
 type AppointedProvider = Pick<Provider, 'id' | 'ref'> &
   Partial<Pick<Provider, 'firstName' | 'lastName' | 'timeZone'>>
 
-export interface Appointments {
-  readonly dates: readonly string[]
-  readonly appointments: readonly Appointment[]
-}
+export type Appointments = Awaited<ReturnType<typeof readAppointments>>
 
 /** Reads a local date's appointments and adds an audit line for each member shown. @throws Refusal field_invalid */
 export async function readAppointments(
@@ -47,7 +44,7 @@ export async function readAppointments(
   clocks: Clocks,
   { on, provider, zone }: AppointmentQuery,
   act: Act,
-): Promise<Appointments> {
+) {
   const { store } = records
   const days = new Map<string, Day>()
   const dayIn = (timeZone: string): Day => {

@@ -110,20 +110,8 @@ async function heldOn({ members, requests, notes }: Facts, id: number): Promise<
   return { member, ...(await members.timesOf(id)), requests: all }
 }
 
-export interface Erasure {
-  /** Ids of the member's requests that keep a slot. */
-  readonly holding: readonly number[]
-  /** If false, the storage still contains traces of the erased data. */
-  readonly isPurged: boolean
-  /** Text for staff: the places that still contain the data. */
-  readonly keptIn: string
-}
-
 /** Finishes an interrupted erasure. Returns null if no member with this id was erased. */
-export async function finishErasure(
-  { store, maintenance }: Records,
-  id: number,
-): Promise<Omit<Erasure, 'holding'> | null> {
+export async function finishErasure({ store, maintenance }: Records, id: number) {
   if (await store.read(({ members }) => members.findForStaff(id))) return null
   return (await wasErased({ store }, id)) ? purge({ maintenance }) : null
 }
@@ -138,12 +126,8 @@ export function storeErasure({ store }: Pick<Records, 'store'>, id: number, act:
   )
 }
 
-/** Erases a member. The member's requests stay, without personal data. */
-export async function eraseMember(
-  { store, maintenance }: Records,
-  { id }: Member,
-  act: Act,
-): Promise<Erasure> {
+/** Erases a member. The requests stay, without personal data. `holding` are the ids of those that keep a slot. */
+export async function eraseMember({ store, maintenance }: Records, { id }: Member, act: Act) {
   const holding = await storeErasure({ store }, id, act)
   return { holding, ...(await purge({ maintenance })) }
 }
@@ -169,7 +153,7 @@ export async function eraseDue(
   ids: readonly number[],
   before: number,
   act: Act,
-): Promise<Omit<Erasure, 'holding'> & { readonly erased: readonly number[] }> {
+) {
   const erased: number[] = []
   for (let start = 0; start < ids.length; start += erasedAtOnce) {
     if (start > 0) await pause(pauseMillis)
@@ -185,7 +169,8 @@ export async function eraseDue(
   return { erased, ...(await purge({ maintenance })) }
 }
 
-async function purge({ maintenance }: Pick<Records, 'maintenance'>): Promise<Omit<Erasure, 'holding'>> {
+/** `isPurged` is false if the storage still contains traces. `keptIn` tells staff where the data is still kept. */
+async function purge({ maintenance }: Pick<Records, 'maintenance'>) {
   return { isPurged: await tryPurge({ maintenance }), keptIn: await maintenance.keptAfterErasure() }
 }
 
@@ -229,14 +214,7 @@ const requestsAtOnce = 100
 export type Clocks = Pick<ZoneData, 'find' | 'zonesOf'>
 
 /** A member's local time, derived from country and state. */
-export interface MemberTime {
-  /** The earliest possible local time, for example `Tue 2026-12-01 09:00`. */
-  readonly earliest: string
-  /** The latest possible local time, usually the same. */
-  readonly latest: string
-  /** One possible IANA zone for each distinct time, likeliest first. */
-  readonly zones: readonly string[]
-}
+export type MemberTime = NonNullable<ReturnType<typeof memberTimeIn>>
 
 type Home = Pick<MemberProfile, 'country' | 'state'>
 
@@ -263,7 +241,7 @@ export function memberTimeAt(clocks: Clocks, home: Home, at: number): MemberTime
   return memberTimeIn(memberZones(clocks, home), at)
 }
 
-export function memberTimeIn(found: Zones, at: number): MemberTime | null {
+export function memberTimeIn(found: Zones, at: number) {
   const minute = at / minuteMillis
   const offset = (zone: TimeZone) => offsetAt(zone, Math.floor(minute))
   const [earliest] = found.toSorted((a, b) => offset(a) - offset(b))
@@ -273,9 +251,11 @@ export function memberTimeIn(found: Zones, at: number): MemberTime | null {
     (zone, place) => found.findIndex((other) => offset(other) === offset(zone)) === place,
   )
   return {
+    /** For example `Tue 2026-12-01 09:00`. The latest possible time is usually the same. */
     earliest: formatLocal(earliest, minute),
     latest: formatLocal(latest, minute),
-    zones: distinct.map(({ name }) => name),
+    /** One possible IANA zone for each distinct time, likeliest first. */
+    zones: distinct.map(({ name }) => name) as readonly string[],
   }
 }
 

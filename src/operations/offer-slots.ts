@@ -54,16 +54,7 @@ export function findExampleSlot(
 }
 
 /** The alternatives for a member whose provider is away. Slots outside the member's daytime come last. */
-export interface Offers {
-  /** The next slots with the same provider after the absence. */
-  readonly afterwards: readonly Offer[]
-  /** Slots with other suitable providers in the member's region. No slot starts before the appointment. */
-  readonly elsewhere: readonly Offer[]
-  /** The member's region. If it is null (unknown), the absent provider's regions are searched. */
-  readonly region: Region | null
-  /** True if the absent provider is licensed in the member's region, or if the region is unknown. */
-  readonly isLicensed: boolean
-}
+export type Offers = ReturnType<ReturnType<typeof offersOn>>
 
 /** A provider's absence (minutes) and the appointments in it. */
 interface Replacement {
@@ -98,7 +89,7 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
   }
 
   /** @param from the start of the appointment, in minutes */
-  return (member: Member, from: number): Offers => {
+  return (member: Member, from: number) => {
     const whereabouts = whereaboutsOf(context.directory, member.profile)
     const { region } = whereabouts
     const zones = memberZones(clocks, member.profile)
@@ -115,9 +106,13 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
       .sort((a, b) => a.night - b.night || a.start - b.start || a.listing.provider.id - b.listing.provider.id)
     const afterwards = daytimeFirst(zones, back, maxOffered)
     return {
+      /** The next slots with the same provider after the absence. */
       afterwards: afterwards.map((start) => offer(absent, start, zones)),
+      /** Slots with other suitable providers in the member's region. No slot starts before the appointment. */
       elsewhere: soonest.slice(0, maxOffered).map(({ listing, start }) => offer(listing, start, zones)),
+      /** The member's region. If it is null (unknown), the absent provider's regions are searched. */
       region,
+      /** True if the absent provider is licensed in the member's region, or if the region is unknown. */
       isLicensed,
     }
   }

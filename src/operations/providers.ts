@@ -9,11 +9,11 @@ import { formats } from '../domain/validation'
 import { formatDate, formatInstant, minuteMillis, parseInstant } from '../scheduling/calendar'
 import { touches } from '../scheduling/interval'
 import { formatLocal, namedDay, toFirstInstant, toLastInstant, toLocal } from '../scheduling/time-zone'
-import { type Appointment, readHeld } from './appointments'
+import { readHeld } from './appointments'
 import { type Context, thenShow } from './context'
 import { type ProviderName, requireListing, requireRequest } from './find-records'
 import type { Clocks } from './members'
-import { type Offers, offersOn } from './offer-slots'
+import { offersOn } from './offer-slots'
 
 /** Searches do not offer the slots of a deactivated provider. Bookings stay. */
 export function setProviderActive(
@@ -30,18 +30,8 @@ export function setProviderActive(
   return thenShow(context, changed)
 }
 
-/** An appointment in an absence. `offers` is null if the member was erased. */
-export interface AffectedAppointment {
-  readonly appointment: Appointment
-  readonly offers: Offers | null
-}
-
-export interface Away {
-  /** True if the absence was already stored. */
-  readonly isKnown: boolean
-  /** Sorted by time. */
-  readonly affected: readonly AffectedAppointment[]
-}
+/** The affected appointments are sorted by time. `isKnown` is true if the absence was already stored. */
+export type Away = Awaited<ReturnType<typeof takeAway>>
 
 /**
  * Parses an absence. Boundaries have the format of directory files; `today` and `tomorrow` are the provider's local
@@ -74,7 +64,7 @@ export async function takeAway(
   absence: TimeOff,
   act: Act,
   isDryRun = false,
-): Promise<Away> {
+) {
   const isKnown = isDryRun
     ? absencesOf(provider).some((one) => isSameAbsence(one, absence))
     : !(await storeTimeOff(context, provider.id, absence, act))
@@ -92,6 +82,7 @@ export async function takeAway(
   })
   const affected = appointments.map((appointment) => {
     const { member } = appointment.request
+    // Null if the member was erased.
     const offers = member && offersTo(member, appointment.startsAt / minuteMillis)
     return { appointment, offers }
   })

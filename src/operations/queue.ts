@@ -27,19 +27,14 @@ export interface QueueWish extends PageRequest {
   readonly perMember?: boolean
 }
 
-export interface Queue {
-  readonly requests: readonly QueuedRequest[]
-  readonly isMore: boolean
-  /** Submission time (ms) of the oldest waiting request in the filter; null if no request waits. */
-  readonly oldestWaitingAt: number | null
-}
+export type Queue = Awaited<ReturnType<typeof listQueue>>
 
 /**
  * Returns one page of the queue. The audit log records the number of members shown. If the queue is sorted by risk, the log
- * also records each request whose risk was read.
+ * also records each request whose risk was read. `oldestWaitingAt` (ms) is null if no request of the filter waits.
  * @throws Refusal field_invalid if the queue is sorted by risk, but the filter selects requests that do not wait
  */
-export async function listQueue(records: Records, wish: QueueWish, act: Act): Promise<Queue> {
+export async function listQueue(records: Records, wish: QueueWish, act: Act) {
   const { store } = records
   const filter = wish.sort === 'risk' ? waitingOf(wish.filter) : wish.filter
   const rows = await rowsOf(records, wish, filter, act.at)

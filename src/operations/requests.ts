@@ -7,7 +7,6 @@ import {
   type RequestNote,
   type RequestRecord,
   type RequestState,
-  type ScreeningAnswer,
   type Submission,
   slotMillis,
 } from '../domain/booking-request'
@@ -23,7 +22,7 @@ import {
 import type { Partner } from '../domain/partner'
 import type { Version } from '../domain/ports/directory-feed'
 import { pause } from '../domain/ports/time'
-import { type ScreeningScore, scoreScreening } from '../domain/screening'
+import { scoreScreening } from '../domain/screening'
 import { type Context, decideOnFreshSnapshot, type Records, thenShow } from './context'
 import { requireRequest } from './find-records'
 import { noteAct } from './maintenance'
@@ -150,13 +149,10 @@ export async function endRequests(
   return thenShow(records, Promise.resolve(ended))
 }
 
-export interface Screening {
-  readonly answers: readonly ScreeningAnswer[]
-  readonly score: ScreeningScore
-}
+export type Screening = Awaited<ReturnType<typeof readScreening>>
 
 /** Reads a request's screening answers, with an audit line. @throws Refusal record_unknown */
-export async function readScreening({ store }: Records, id: number, act: Act): Promise<Screening> {
+export async function readScreening({ store }: Records, id: number, act: Act) {
   const answers = await store.change(
     act,
     ({ requests }) => [requests.find(id), requests.screeningOf(id)],

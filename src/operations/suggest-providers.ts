@@ -10,7 +10,6 @@ import { requireRequest } from './find-records'
 import {
   type Clocks,
   isDaytime,
-  type MemberTime,
   memberTimeIn,
   memberZones,
   type Whereabouts,
@@ -41,16 +40,8 @@ export interface Suggestion {
   readonly slots: readonly Offer[]
 }
 
-export interface Offer {
-  readonly provider: Provider
-  /** ms */
-  readonly startsAt: number
-  /** The provider's local time, for example `Tue 2026-12-01 09:00`. */
-  readonly local: string
-  readonly memberTime: MemberTime | null
-  /** False if it may be earlier than 08:00 or later than 21:00 for the member. */
-  readonly isDaytime: boolean
-}
+/** A slot that staff can offer to a member. */
+export type Offer = ReturnType<typeof offerAt>
 
 interface Licensee {
   readonly listing: Listing
@@ -114,11 +105,18 @@ export function daytimeFirst(zones: Zones, slots: readonly number[], most: numbe
   return [...day, ...night].slice(0, most)
 }
 
-/** @param zone the provider's time zone @param zones the member's */
-export function offerAt(minute: number, provider: Provider, zone: TimeZone, zones: Zones): Offer {
+/** @param minute the start @param zone the provider's time zone @param zones the member's */
+export function offerAt(minute: number, provider: Provider, zone: TimeZone, zones: Zones) {
   const startsAt = minute * minuteMillis
-  const times = { local: formatLocal(zone, minute), memberTime: memberTimeIn(zones, startsAt) }
-  return { provider, startsAt, ...times, isDaytime: isDaytime(zones, minute) }
+  return {
+    provider,
+    startsAt,
+    /** The provider's local time, for example `Tue 2026-12-01 09:00`. */
+    local: formatLocal(zone, minute),
+    memberTime: memberTimeIn(zones, startsAt),
+    /** False if it may be earlier than 08:00 or later than 21:00 for the member. */
+    isDaytime: isDaytime(zones, minute),
+  }
 }
 
 export function wishOf({ profile }: Member): Wish {

@@ -3,14 +3,7 @@ import type { Provider, TimeOff } from '../../domain/provider'
 import { regionRef } from '../../domain/region'
 import type { Context } from '../../operations/context'
 import { requireProvider } from '../../operations/find-records'
-import {
-  type AffectedAppointment,
-  type Away,
-  parseAway,
-  parseTimeOff,
-  removeTimeOff,
-  takeAway,
-} from '../../operations/providers'
+import { type Away, parseAway, parseTimeOff, removeTimeOff, takeAway } from '../../operations/providers'
 import type { Offer } from '../../operations/suggest-providers'
 import { formatInstant } from '../../scheduling/calendar'
 import type { Service } from '../../service'
@@ -172,7 +165,7 @@ function awayText(
   ]
 }
 
-function affectedText(provider: Provider, affected: readonly AffectedAppointment[]): Text {
+function affectedText(provider: Provider, affected: Away['affected']): Text {
   const count = affected.length
   const which = count === 1 ? '1 appointment is' : `${count} appointments are`
   const each = affected.map((one, index) => affectedAppointmentText(index + 1, provider, one))
@@ -182,7 +175,7 @@ function affectedText(provider: Provider, affected: readonly AffectedAppointment
 function affectedAppointmentText(
   place: number,
   provider: Provider,
-  { appointment, offers }: AffectedAppointment,
+  { appointment, offers }: Away['affected'][number],
 ): Text {
   const { request, partner } = appointment
   const { id, state, member } = request

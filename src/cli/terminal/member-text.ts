@@ -2,7 +2,7 @@ import type { RequestRecord } from '../../domain/booking-request'
 import type { DueMember } from '../../domain/decisions/members'
 import type { Context } from '../../operations/context'
 import type { FoundMember, FoundMembers } from '../../operations/find-records'
-import type { Erasure } from '../../operations/members'
+import type { eraseDue } from '../../operations/members'
 import { formatInstant } from '../../scheduling/calendar'
 import { stateOf } from '../command'
 import { namesOf, presentRow } from '../commands/request-list'
@@ -95,7 +95,7 @@ const mostNamed = 20
 
 /** @param leftOut with the open request; null if the member got a newer request meanwhile */
 export function erasedAnswer(
-  { erased, isPurged, keptIn }: Pick<Erasure, 'isPurged' | 'keptIn'> & { readonly erased: readonly number[] },
+  { erased, isPurged, keptIn }: Awaited<ReturnType<typeof eraseDue>>,
   leftOut: readonly DueMember[],
 ): Answer {
   const named = leftOut.map(({ id, openRequest }) => {

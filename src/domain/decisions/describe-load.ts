@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { formatDate } from '../../scheduling/calendar'
-import type { Provider, TimeOff } from '../provider'
+import type { Provider } from '../provider'
 import type { Region } from '../region'
 import type { ChangedRecord, DirectoryComparison, ProviderAfter } from './compare-directory'
 import { type LosableField, losableFields, lossOf } from './directory-losses'
@@ -32,40 +32,31 @@ export interface Loss {
 type Records = Readonly<Record<'regions' | 'providers', readonly string[]>>
 
 /** The effect of a load, for the person who confirms the load. Records are named as in directory files. */
-export interface LoadDescription {
-  readonly changes: readonly RecordChange[]
-  readonly losses: readonly Loss[]
-  readonly deactivated: Records
-  /** Excludes suspended providers, because a load does not end a suspension. */
-  readonly reactivated: Records
-  /** Providers with a changed time zone. The working hours of these providers move to other instants. */
-  readonly rezoned: readonly string[]
-  /** The lists that become empty for all providers. */
-  readonly emptied: readonly ('licenses' | 'workingHours')[]
-  /** Suspended providers who are active in the files. The suspension remains. */
-  readonly staySuspended: readonly string[]
-  /** Absences that staff entered and that are not over. A load does not end them. */
-  readonly stayAway: readonly (TimeOff & { readonly ref: string })[]
-}
+export type LoadDescription = ReturnType<typeof describeLoad>
 
 /** Describes the effect of a load. @param since today's date in UTC-12, in days since 1970-01-01 */
 export function describeLoad(
   { changes: records, regionRefs }: DirectoryComparison,
   providers: readonly Provider[],
   since: number,
-): LoadDescription {
+) {
   const changes = records.map((record) => describeRecord(record, regionRefs, since))
   const after = providersAfter(records, providers)
   return {
     changes,
     losses: losableFields.flatMap((field) => lossIn(changes, field) ?? []),
     deactivated: refsBy(records.filter(({ kind }) => kind === 'deactivated')),
+    /** Excludes suspended providers, because a load does not end a suspension. */
     reactivated: refsBy(records.filter(isReactivated)),
+    /** Providers with a changed time zone. The working hours of these providers move to other instants. */
     rezoned: changes.filter(isRezoned).map(({ ref }) => ref),
+    /** The lists that become empty for all providers. */
     emptied: (['licenses', 'workingHours'] as const).filter(
       (list) => providers.some((one) => one[list].length > 0) && after.every((one) => one[list].length === 0),
     ),
+    /** Suspended providers who are active in the files. The suspension remains. */
     staySuspended: after.filter(({ active, suspended }) => active && suspended).map(({ ref }) => ref),
+    /** Absences that staff entered and that are not over. A load does not end them. */
     stayAway: after.flatMap(({ ref, active, staffTimeOff }) =>
       staffTimeOff
         .filter(({ until }) => active && until >= formatDate(since))
