@@ -1,11 +1,13 @@
 import { expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { limitsOf } from '../../src/config'
+import { listQueue } from '../../src/operations/queue'
+import { endRequests, listSubmitted } from '../../src/operations/requests'
 import { parseInstant } from '../../src/scheduling/calendar'
 import { valuesOf } from '../../src/settings'
 import { daily, paths } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'
-import { defaultNow, startService } from '../support/service'
+import { defaultNow, startService, type TestPartner } from '../support/service'
 
 const [providers, seconds, callsAtOnce] = [10, 600, 64]
 /** The most that costs one unit of the rate. */
@@ -21,7 +23,7 @@ function largest(call: number, slot: { providerId: number; utcStartTime: string 
   return JSON.stringify(body).padEnd(bodyBytes)
 }
 
-test('hostile: a partner that floods the service for ten minutes stores less than 200 MB', async () => {
+test('hostile: a partner that floods the service for ten minutes stores less than 200 MB, buries no one, and is undone at once', async () => {
   const service = await startService({
     limits: limitsOf(valuesOf({})),
     directory: {
@@ -34,6 +36,8 @@ test('hostile: a partner that floods the service for ten minutes stores less tha
   using _ = { [Symbol.dispose]: () => void service.stop() }
   const slots = freeSlots(service.context.directory.listProviders().map(({ id }) => id))
   const started = parseInstant(defaultNow) as number
+  const victim = await service.addPartner('Victim')
+  const { body: theirs } = await service.post(paths.booking, booking('victim'), victim.token)
   const statuses: Record<string, number> = {}
   let call = 0
   const submit = async (slot: (typeof slots)[number] | undefined) => {
@@ -55,6 +59,16 @@ test('hostile: a partner that floods the service for ten minutes stores less tha
   const bytes = [database, `${database}-wal`].reduce((sum, file) => sum + statSync(file).size, 0)
   console.log('figure: ten minutes of one token', statuses, `${Math.round(bytes / 1e6)} MB`)
   expect(bytes).toBeLessThan(200e6)
+
+  const queueOf = async (partner: TestPartner) => {
+    const filter = { state: 'unassigned', partnerId: partner.partner.id } as const
+    const wish = { filter, sort: 'risk', perMember: true, page: 1, pageSize: 50 } as const
+    return (await listQueue(service.context, wish, service.act())).requests.map(({ request }) => request.id)
+  }
+  expect(await queueOf(victim)).toEqual([theirs.id])
+  const submitted = await listSubmitted(service.context, service.partner.partner, started)
+  await endRequests(service.context, 'close', submitted.close, service.act())
+  expect(await queueOf(service.partner)).toEqual([])
 })
 
 function freeSlots(ids: readonly number[]) {

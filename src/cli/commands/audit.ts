@@ -132,7 +132,7 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
     json: lines.map(presentLine),
     text: [
       isWanted
-        ? [table(answers, columns, 'No one has read the answers in these lines.', { leaveOut }), '']
+        ? [table(answers, columns, 'In these lines, no one has read the answers.', { leaveOut }), '']
         : [],
       member ? sumsOf(lines, { leaveOut }) : table(lines, columns, 'No lines.', { leaveOut }),
       lines.length > 0 ? ['', summary(lines)] : [],
