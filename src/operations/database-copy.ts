@@ -1,8 +1,8 @@
-import type { Act, AuditHead } from '../domain/audit'
+import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import type { ReportProgress } from '../domain/measures'
 import type { DatabaseLocation } from '../domain/ports/database'
-import type { CopyNote, CopySource, CopyTarget, Lines, Purpose } from '../domain/ports/database-copy'
+import type { CopySource, CopyTarget, Lines, Purpose } from '../domain/ports/database-copy'
 import type { Clock } from '../domain/ports/time'
 import type { MasterKey } from '../domain/ports/vault'
 import type { Region } from '../domain/region'
@@ -22,19 +22,7 @@ interface Copying {
   readonly clock: Clock
 }
 
-interface TableCopy {
-  readonly rows: number
-  /** Hex SHA-256 of all rows as JSON lines. Source and copy have the same digest. */
-  readonly sha256: string
-}
-
-export interface Copied {
-  readonly tables: Readonly<Record<string, TableCopy>>
-  readonly auditHead: AuditHead
-  /** True if the source was marked as copied, so that no server opens it. */
-  readonly deactivated: boolean
-  readonly copiedBefore: CopyNote | null
-}
+export type Copied = Awaited<ReturnType<typeof copyDatabase>>
 
 /**
  * Copies a snapshot of a database to an empty target on either engine. The copy appears only after every table was read
@@ -42,7 +30,7 @@ export interface Copied {
  * both databases.
  * @throws Refusal database_unusable; storage_busy if a server of the source runs and `whileServing` is false
  */
-export async function copyDatabase(copying: Copying, progress: ReportProgress): Promise<Copied> {
+export async function copyDatabase(copying: Copying, progress: ReportProgress) {
   const { from, to, purpose, takeKey, whileServing, clock } = copying
   return from.readSource({ purpose, takeKey, whileServing }, async (source) => {
     const note = { to: to.fullName, at: clock.now() }
@@ -51,15 +39,12 @@ export async function copyDatabase(copying: Copying, progress: ReportProgress): 
     const copied = await to.makeTarget({ purpose, masterKey, fill, progress })
     // Last: if the copy is killed earlier, the source stays usable.
     const deactivated = !whileServing && (await source.markCopied(note))
+    // `deactivated` is true if the source was marked as copied, so that no server opens it.
     return { ...copied, deactivated, copiedBefore: source.copiedBefore }
   })
 }
 
-async function copyTables(
-  source: CopySource,
-  target: CopyTarget,
-  progress: ReportProgress,
-): Promise<Pick<Copied, 'tables' | 'auditHead'>> {
+async function copyTables(source: CopySource, target: CopyTarget, progress: ReportProgress) {
   progress('checking the audit log')
   const spans = await source.verifyLog()
   const total = source.tables.reduce((sum, { rows }) => sum + rows, 0)
@@ -70,7 +55,7 @@ async function copyTables(
       progress(`${what} ${name}`, done / total)
     }
   }
-  const tables: Record<string, TableCopy> = {}
+  const tables: Record<string, Awaited<ReturnType<typeof hashOf>>> = {}
   const copying = counter('copying')
   for (const { name, lastId } of source.tables) {
     if (lastId !== null) await target.keepIds(name, lastId)
@@ -95,7 +80,8 @@ async function copyTables(
   return { tables, auditHead: spans.acts.head }
 }
 
-async function hashOf(batches: Lines, each: (lines: readonly string[]) => unknown): Promise<TableCopy> {
+/** Returns the number of rows, and the hex SHA-256 of all rows as JSON lines. */
+async function hashOf(batches: Lines, each: (lines: readonly string[]) => unknown) {
   const hash = new Bun.CryptoHasher('sha256')
   let rows = 0
   for await (const lines of batches) {
@@ -126,12 +112,9 @@ export async function mintDrillToken(copy: Context, act: Act): Promise<string | 
 const maxRegions = 10
 const firstPage = { page: 1, pageSize: 100 }
 
-export interface DrillQuestions {
-  readonly countries: readonly string[]
-  readonly regions: readonly Region[]
-}
+export type DrillQuestions = ReturnType<typeof questionsFor>
 
-export function questionsFor({ directory }: Context): DrillQuestions {
+export function questionsFor({ directory }: Context) {
   const regions = directory.listAllRegions().filter(({ active }) => active)
   const countries = new Set(regions.map(({ countryCode }) => countryCode))
   return { countries: [...countries].slice(0, maxRegions), regions: regions.slice(0, maxRegions) }

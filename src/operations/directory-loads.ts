@@ -87,13 +87,6 @@ const states = [
 
 type SandboxState = (typeof states)[number]
 
-interface SandboxPartner {
-  readonly name: string
-  readonly state: SandboxState
-  readonly token: string
-  readonly organization: string | null
-}
-
 /** The first partner's id for the deactivated member. */
 export const deactivatedMember = 'member-deactivated'
 
@@ -123,7 +116,7 @@ export async function fillSandbox(context: Context, books: boolean, act: Act): P
   if (books) await takeSlots(context, second, act.at)
 }
 
-export async function listSandboxPartners({ directory }: Context, now: number): Promise<SandboxPartner[]> {
+export async function listSandboxPartners({ directory }: Context, now: number) {
   const byPartner = directory.listKeys().sort((a, b) => a.partner.id - b.partner.id)
   const partners = byPartner.map(async (key) => ({
     name: key.partner.name,
@@ -131,7 +124,7 @@ export async function listSandboxPartners({ directory }: Context, now: number): 
     token: await signToken(key),
     organization: key.partner.organization?.name ?? null,
   }))
-  const order = ({ state }: SandboxPartner) => states.indexOf(state)
+  const order = ({ state }: { readonly state: SandboxState }) => states.indexOf(state)
   return (await Promise.all(partners)).sort((a, b) => order(a) - order(b))
 }
 

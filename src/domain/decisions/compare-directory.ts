@@ -50,14 +50,7 @@ export type ChangedRecord = Changed<'region', Region> | Changed<'provider', Prov
 export type ProviderAfter = Omit<Provider, 'id'> & { readonly id: number | undefined }
 
 /** The differences between directory files and one version of the directory. `writes` applies the differences. */
-export interface DirectoryComparison {
-  readonly version: Version
-  readonly load: DirectoryLoad
-  readonly changes: readonly ChangedRecord[]
-  /** The refs of all regions by id, including regions to add. */
-  readonly regionRefs: ReadonlyMap<number, string>
-  readonly writes: readonly Write[]
-}
+export type DirectoryComparison = ReturnType<typeof compareDirectory>
 
 /** The maximum number or percentage of records that a load may change. A percentage refers to stored records. */
 export interface ChangeLimit {
@@ -69,7 +62,7 @@ export interface ChangeLimit {
  * Compares directory files with the stored directory. Stored records without an entry in the files will be deactivated.
  * @throws Refusal directory_invalid if the files change a region's id, or use the id of another region
  */
-export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFacts): DirectoryComparison {
+export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFacts) {
   const regionIds = regionIdsOf(entries.regions, facts.regions)
   const differences = [
     ...compareRegions(entries.regions, facts.regions, regionIds),
@@ -78,10 +71,12 @@ export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFact
   const refsOf = (wanted: Difference['kind']) =>
     differences.filter(({ kind }) => kind === wanted).map(({ ref }) => ref)
   const [added, changed, deactivated] = [refsOf('added'), refsOf('changed'), refsOf('deactivated')]
+  const load: DirectoryLoad = { added, changed, deactivated, unchanged: refsOf('unchanged').length }
   return {
     version: facts.version,
-    load: { added, changed, deactivated, unchanged: refsOf('unchanged').length },
+    load,
     changes: differences.flatMap(({ change }) => change ?? []),
+    /** The refs of all regions by id, including regions to add. */
     regionRefs: new Map(Array.from(regionIds, ([ref, id]) => [id, ref])),
     writes: differences.flatMap(({ write }) => write ?? []),
   }
