@@ -263,8 +263,11 @@ export class Oracle {
     const sent = { ...memberData, country: memberData.country?.toUpperCase() as string }
     const known = this.find(partner, user.external_user_id)
     if (known) {
+      const isChanged = Object.entries(sent).some(
+        ([name, value]) => Reflect.get(known.profile, name) !== value,
+      )
       Object.assign(known.profile, sent)
-      known.updatedAt = this.now
+      if (isChanged) known.updatedAt = this.now
       return known
     }
     const member = {

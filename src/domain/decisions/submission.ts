@@ -170,12 +170,10 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
   const changed = { profile, updatedAt: submittedAt }
   const row = { ...changed, partnerId, externalUserId, active, createdAt: submittedAt }
   const before = valuesBefore(known, draft.member)
-  // An unchanged profile need not be sealed again.
-  const isSame = Object.entries(draft.member).every(
-    ([name, value]) => Reflect.get(known?.profile ?? {}, name) === value,
+  const isChanged = Object.entries(draft.member).some(
+    ([name, value]) => Reflect.get(known?.profile ?? {}, name) !== value,
   )
-  const to = isSame ? { updatedAt: submittedAt } : changed
-  const member: Write = known ? { set: 'member', id: known.id, to } : { add: 'member', row }
+  const member: Write = known ? { set: 'member', id: known.id, to: changed } : { add: 'member', row }
   const state = slot ? ('pending' as const) : ('unassigned' as const)
   const startsAt = slot?.startsAt ?? null
   const providerId = slot?.providerId ?? null
@@ -193,16 +191,16 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
   }
   return {
     writes: [
-      member,
+      ...(isChanged ? [member] : []),
       { add: 'request', row: requestRow },
       ...replayWrites(draft, facts, { memberId, request, submittedAt }, profile),
     ],
     taken: slot ? [slot.providerId] : [],
     audit: memberFact(known, before),
-    answer: ([memberId, id]) => ({
+    answer: (ids) => ({
       ...request,
-      id: id as number,
-      member: { id: memberId as number, partnerId, externalUserId, active, profile },
+      id: ids[isChanged ? 1 : 0] as number,
+      member: { id: known?.id ?? (ids[0] as number), partnerId, externalUserId, active, profile },
     }),
   }
 }
