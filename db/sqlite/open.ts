@@ -35,6 +35,8 @@ const retryMillis = 10
 const cacheKibibytes = 16 * 1024
 /** Maximum size of the log after a checkpoint. The log grows larger during a long read, for example a backup. */
 const logBytes = 64 * 2 ** 20
+/** Pages in the log before it is written back. More than by default, because a page that changed often is written once. */
+const logPages = 4_000
 
 /**
  * @throws Refusal database_unusable in each of these cases:
@@ -108,6 +110,7 @@ function setUp(database: Database, opening: Opening): void {
   database.run('PRAGMA temp_store = MEMORY')
   database.run(`PRAGMA cache_size = -${cacheKibibytes}`)
   database.run(`PRAGMA journal_size_limit = ${logBytes}`)
+  database.run(`PRAGMA wal_autocheckpoint = ${logPages}`)
 }
 
 /** Returns the schema number; 0 without tables. @throws Refusal database_unusable if the schema is newer or unknown */

@@ -53,7 +53,7 @@ async function isWhole(path = database): Promise<void> {
 describe('faults: commands killed while a server runs', () => {
   let service: Served
   beforeAll(async () => {
-    const lifted = ['--open-requests', '1000', '--bookings-per-minute', '100000']
+    const lifted = ['--open-requests', '1000', '--bookings-per-minute', '100000', '--intakes-per-hour', 'off']
     service = await operator.serve(...lifted)
   })
   afterAll(async () => {

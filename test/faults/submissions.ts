@@ -19,7 +19,9 @@ export interface Submission {
 }
 
 const databaseName = 'anteroom.sqlite'
-const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
+const unlimited = ['bookings-per-minute', 'reads-per-minute', 'intakes-per-hour', 'open-intakes'].flatMap(
+  (limit) => [`--${limit}`, 'off'],
+)
 
 /** The files of a production database with a partner and slots, after a clean stop. */
 export class Practice {
