@@ -252,15 +252,23 @@ export async function verifyHeads(records: Records, heads: readonly AuditHead[])
 }
 
 /**
- * Moves old audit lines to an archive. Returns their number. Acts stay for six years unless forced (45 CFR 164.316).
- * @throws Refusal field_invalid for a wrong time or the path of another file, database_unusable if writing fails
+ * Acts stay for six years unless forced (45 CFR 164.316).
+ * @throws Refusal field_invalid if the lines before this time must stay
  */
-export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, act: Act, isForced = false) {
+export function requirePrunable({ chain, before }: AuditPrune, now: number, isForced = false): void {
   // A mistyped year would remove the whole log.
-  if (prune.before > act.at) throw new Refusal('field_invalid', '--before: must not be in the future')
-  if (prune.chain === 'acts' && prune.before > yearsBefore(act.at, 6) && !isForced) {
+  if (before > now) throw new Refusal('field_invalid', '--before: must not be in the future')
+  if (chain === 'acts' && before > yearsBefore(now, 6) && !isForced) {
     const why = '--before: audit lines younger than 6 years stay in the log'
     throw new Refusal('field_invalid', why, { action: 'use --force if they are not needed here' })
   }
+}
+
+/**
+ * Moves old audit lines to an archive. Returns their number.
+ * @throws Refusal field_invalid for a wrong time or the path of another file, database_unusable if writing fails
+ */
+export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, act: Act, isForced = false) {
+  requirePrunable(prune, act.at, isForced)
   return maintenance.pruneAudit(prune, act)
 }

@@ -121,7 +121,8 @@ describe('cli: the audit lines of a refused command', () => {
       ['provider.time-off-remove', 'provider 1', 'record_unknown'],
     ],
     ['provider deactivate on-1', 2, ['provider.deactivate', 'provider 1', 'not_confirmed']],
-    ['audit prune --before 2026-01-01T00:00:00Z --output x', 2, ['audit.prune', null, 'not_confirmed']],
+    ['audit prune --before 2020-01-01T00:00:00Z --output x', 2, ['audit.prune', null, 'not_confirmed']],
+    ['audit prune --before 2026-01-01T00:00:00Z --output x', 2, ['audit.prune', null, 'field_invalid']],
   ])('"%s" adds one audit line when it is refused', async (words, code, left) => {
     const all = words.split(' ')
     expect(await addedBy(async () => expect((await run(...all)).code, words).toBe(code))).toEqual([left])
@@ -263,7 +264,7 @@ describe('cli: the audit log', () => {
       archive,
       '--force',
     ]
-    const mistyped = await run(...wordsFor('2099-01-01T00:00:00Z'), '--yes')
+    const mistyped = await run(...wordsFor('2099-01-01T00:00:00Z'))
     expect([mistyped.code, mistyped.stderr]).toEqual([2, 'error: --before: must not be in the future\n'])
     // Waits until the second of the last audit line is over, because `--before` takes whole seconds.
     await Bun.sleep(1_100)

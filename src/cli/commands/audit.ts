@@ -9,7 +9,14 @@ import {
 import { Refusal } from '../../domain/errors'
 import type { Records } from '../../operations/context'
 import { findMemberRecords, requirePartner, subjectsOfPartner } from '../../operations/find-records'
-import { auditHead, listAudit, matchingLines, pruneAudit, verifyHeads } from '../../operations/maintenance'
+import {
+  auditHead,
+  listAudit,
+  matchingLines,
+  pruneAudit,
+  requirePrunable,
+  verifyHeads,
+} from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { affectedCommand } from '../affected'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from '../arguments'
@@ -235,8 +242,9 @@ interface PruneFlags {
 async function prune({ context, flags, act }: Call<Records, PruneFlags>): Promise<Answer> {
   const { before, output: target, refusals = false, force } = flags
   const what = refusals ? 'refused authentications' : 'audit lines'
-  await confirm(`Move the ${what} before ${formatInstant(before)} from the log to ${target}?`, flags)
   const pruned = { chain: refusals ? 'refusals' : 'acts', before, target } as const
+  requirePrunable(pruned, context.clock.now(), force)
+  await confirm(`Move the ${what} before ${formatInstant(before)} from the log to ${target}?`, flags)
   const count = await pruneAudit(context, pruned, act(), force)
   const line =
     count === 0

@@ -93,13 +93,13 @@ export function dueAnswer(due: readonly DueMember[], years: number): Answer {
 
 const mostNamed = 20
 
-/** @param leftOut with the open request; null if the member got a newer request meanwhile */
+/** @param leftOut with the open request; null if the member changed or was erased meanwhile */
 export function erasedAnswer(
   { erased, isPurged, keptIn }: Awaited<ReturnType<typeof eraseDue>>,
   leftOut: readonly DueMember[],
 ): Answer {
   const named = leftOut.map(({ id, openRequest }) => {
-    return `member ${id} (${openRequest === null ? 'newer request' : `request ${openRequest} is open`})`
+    return `member ${id} (${openRequest === null ? 'changed or erased meanwhile' : `request ${openRequest} is open`})`
   })
   const done = `${counted(erased.length, 'member')} erased. Their requests remain without personal data.`
   return {
