@@ -27,11 +27,18 @@ export type Files = ReadonlyMap<string, Buffer | null>
  */
 export function stepsOf(calls: readonly Call[], folder: string, before: Iterable<string>): Step[] {
   const reader = new TraceReader(folder, before)
-  return calls.flatMap((call) => {
+  const steps = calls.toSorted(byEffect).flatMap((call) => {
     if (call.result !== null && call.result < 0) return []
     const deed = reader.read(call)
     return deed ? ({ ...deed, began: call.began, ended: call.ended } as Step) : []
   })
+  return steps.toSorted((one, other) => one.began - other.began)
+}
+
+/** An open call may return a descriptor that another thread closes during the call, so it takes effect when it ends. */
+function byEffect(one: Call, other: Call): number {
+  const effectOf = ({ name, began, ended }: Call) => (name === 'open' || name === 'openat' ? ended : began)
+  return effectOf(one) - effectOf(other)
 }
 
 const [opensForCreation, mapsShared, mapsForWriting] = [0o100, 1, 2]
