@@ -10,7 +10,7 @@ import { type Queries, refuseDuplicate, toRefusal } from './query-engine'
 import type { Writer } from './writer'
 
 export function sqliteStore(queries: Queries, writer: Writer): Store {
-  // The lines of the submissions of a transaction are appended together, because each append seals the log anew.
+  // Appends the audit lines of all submissions in the transaction at once, because each append updates the seal of the log.
   const lines: AuditEntry[] = []
   writer.group = {
     begin: () => void lines.splice(0),

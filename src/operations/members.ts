@@ -169,7 +169,7 @@ export async function eraseDue(
   return { erased, ...(await purge({ maintenance })) }
 }
 
-/** `isPurged` is false if the storage still contains traces. `keptIn` tells staff where the data is still kept. */
+/** `isPurged` is false if the storage still contains traces. `keptIn` names the places that still keep the data, for staff. */
 async function purge({ maintenance }: Pick<Records, 'maintenance'>) {
   return { isPurged: await tryPurge({ maintenance }), keptIn: await maintenance.keptAfterErasure() }
 }

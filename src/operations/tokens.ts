@@ -132,7 +132,7 @@ export async function listAddresses({ store }: Pick<Records, 'store'>, now: numb
 
 /**
  * Finds the days on which an address used tokens, cut to the period. `kid` is undefined if the partner had more addresses
- * than the log keeps: any address may then be one of them.
+ * than the log keeps, because the address may then be among the omitted ones.
  */
 export async function findUseDays({ store }: Records, network: string, { since, until }: Period) {
   const days: (ActorSpan & { readonly actor: string; readonly kid: string | undefined })[] = []

@@ -106,7 +106,7 @@ test('cli: audit affected lists members, and says how an address was resolved', 
   }
   expect(await by('--address', '192.0.2.1')).toBe(`${none}192.0.2.1 used no token in this period.\n`)
   expect(await by('--partner', 'Lantern')).toBe(none)
-  expect(await by('--operator', 'nobody')).toBe(`${none}Actors of the lines: none.\n`)
+  expect(await by('--operator', 'absent')).toBe(`${none}Actors of the lines: none.\n`)
   expect(JSON.parse(await by('--address', '203.0.113.7', '--json'))).toEqual({
     members: [],
     notes: [`203.0.113.7 used token k of partner 1 on ${date}.`, limit],

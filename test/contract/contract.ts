@@ -175,7 +175,7 @@ export async function expectReadsGoOn(service: TestService, partners: readonly T
   for (const { token } of partners) {
     expect((await service.get(`${paths.regions}?country_code=CA`, token)).status).toBe(200)
     expect((await service.get(`${paths.providers}?region_id=31&page_size=1`, token)).status).toBe(200)
-    expect((await lookUp(service, 'nobody', token)).status).toBe(404)
+    expect((await lookUp(service, 'unknown-member', token)).status).toBe(404)
   }
 }
 

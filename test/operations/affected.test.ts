@@ -70,7 +70,7 @@ test('operations: a partner has seen and changed the members that it looked up, 
   )
 })
 
-test('operations: an operator has seen the members of requests, whatever else the actor says', async () => {
+test('operations: a search for an operator also finds actors that name the operator in parentheses', async () => {
   const { context } = service
   for (const name of ['a', 'b', 'c']) await service.submit(name)
   const [olive, service_, sudo] = [

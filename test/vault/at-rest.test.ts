@@ -96,7 +96,7 @@ test('vault: the sealed lengths of 1,000 random screenings do not depend on the 
     .map(({ bytes }) => bytes - sealedOverhead)
   expect(lengths.filter((bytes) => bytes % 1024 !== 0)).toEqual([])
   expect([...new Set(lengths)].sort()).toEqual([2048, 3072])
-  // Screenings with the same questions have the same length, whatever was answered.
+  // Screenings with the same questions have the same length for all answers.
   const groups = Array.from(
     { length: 20 },
     (_, group) => new Set(lengths.slice(group * 50, group * 50 + 50)).size,

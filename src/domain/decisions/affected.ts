@@ -1,6 +1,6 @@
 import { type AuditLine, auditActions } from '../audit'
 
-/** The acts by which someone sees or changes data of a person. */
+/** Acts that show or change a person's data. */
 export const personActions = auditActions.filter((action) =>
   /^(request|member)\.|^database\.back-up$|^audit\.affected$/.test(action),
 )

@@ -99,7 +99,7 @@ interface Definition<
   ) => Reply<Static<Answer>> | Promise<Reply<Static<Answer>>>
 }
 
-/** A definition with compiled validators. All endpoints have this type, whatever their schemas are. */
+/** A definition with compiled validators. All endpoints have this type, regardless of their schemas. */
 export interface Endpoint extends Definition<Members, Members, Members, Members, TSchema> {
   readonly checks: Record<Part, Validator<Members>>
 }
