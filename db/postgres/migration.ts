@@ -13,6 +13,7 @@ import {
 import type { Connection } from './client/connection'
 import first from './migrations/0001-schema.sql' with { type: 'text' }
 import second from './migrations/0002-safe.sql' with { type: 'text' }
+import third from './migrations/0003-follow-up.sql' with { type: 'text' }
 import { hasLiveNodes } from './server/nodes'
 import { oldestCompatibleName, type Recognized } from './server/recognize'
 
@@ -26,6 +27,7 @@ export interface Migration {
 export const ourMigrations: readonly Migration[] = [
   { sql: first, oldestCompatible: 1 },
   { sql: second, oldestCompatible: 1 },
+  { sql: third, oldestCompatible: 3 },
 ]
 
 export const currentSchema = ourMigrations.length

@@ -47,6 +47,7 @@ export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, 
       readsPerMinute: rate('reads_per_minute'),
       bookingsPerMinute: rate('bookings_per_minute'),
       intakesPerHour: rate('intakes_per_hour'),
+      emailConflictsPerHour: rate('email_conflicts_per_hour'),
       networks: text('networks'),
     }),
     partnerKeys: table('partner_keys', {

@@ -14,12 +14,13 @@ import {
 } from './file/head'
 import first from './migrations/0001-schema.sql' with { type: 'text' }
 import second from './migrations/0002-safe.sql' with { type: 'text' }
+import third from './migrations/0003-follow-up.sql' with { type: 'text' }
 import { isBusy, settingsOf } from './query-engine'
 
 export type Migration = string
 
 /** Steps in order. The schema number of a database is the number of applied steps. A released step never changes. */
-export const ourMigrations: readonly Migration[] = [first, second]
+export const ourMigrations: readonly Migration[] = [first, second, third]
 
 export const currentSchema = ourMigrations.length
 
