@@ -1,5 +1,6 @@
 import { getTableColumns, getTableName } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { generationName } from '../queries/requests/partner-requests'
 import { sqliteColumns, type Tables, tablesOf } from '../queries/tables'
 import { dataKeyName } from '../sealed/data-key'
 
@@ -47,6 +48,6 @@ function kindOf(column: SQLiteColumn): CopiedColumn['kind'] {
 }
 
 /** A copy includes only these settings. All other settings belong to the original database. */
-const copiedSettings = [dataKeyName, 'purpose', 'zone_data']
+const copiedSettings = [dataKeyName, 'purpose', 'zone_data', generationName]
 
 export const isCopiedSetting = `name IN ('${copiedSettings.join("', '")}')`

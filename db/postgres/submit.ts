@@ -6,6 +6,7 @@ import { pause } from '../../src/domain/ports/time'
 import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
 import { linesOf } from '../../src/domain/ports/writes'
 import { changesOf } from '../queries/changes'
+import { replacedIn } from '../queries/requests/partner-requests'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { Deadline, timeouts } from './client/timeouts'
@@ -158,6 +159,7 @@ async function decideAndWrite(
     lines: isRefusal ? lines : [],
     queued: isRefusal ? [] : lines,
     changed: changesOf(decision, ids),
+    replaced: replacedIn(decision, ids),
     pending,
     ...(decision.writes.length > 0 && { recordKey }),
   }

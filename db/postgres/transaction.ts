@@ -3,6 +3,7 @@ import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/ports/store'
 import { linesOf } from '../../src/domain/ports/writes'
 import { type Changed, changesOf, keptChanges } from '../queries/changes'
+import { replacedIn } from '../queries/requests/partner-requests'
 import { hasQueued, takeQueued } from './audit-queue'
 import type { Connection } from './client/connection'
 import { DatabaseFailure, toRefusal } from './client/failure'
@@ -15,6 +16,8 @@ export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
+  /** Ids of requests that move to the end of their partner's list of changes. */
+  readonly replaced?: readonly number[]
   /** Lines for the audit queue, from work without the audit lock. */
   readonly queued?: readonly AuditEntry[]
   readonly pending?: unknown
@@ -71,7 +74,7 @@ export async function transact<T>(
       done.lines.length && done.pending,
     ])
     attempted = { ...done, line }
-    await commit(connection, { ...done, pending: Promise.resolve(done.pending).then(() => queued) })
+    await commit(session, { ...done, pending: Promise.resolve(done.pending).then(() => queued) })
     return done.answer
   }
   for (let failures = 0; ; ) {
@@ -119,14 +122,18 @@ export async function begin(
 
 /** Sends the last locks together with COMMIT, to hold these locks briefly. @throws the failures of Connection.commit */
 export async function commit(
-  connection: Connection,
-  { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
+  { connection, requests }: Pick<Session, 'connection' | 'requests'>,
+  { changed, replaced = [], pending }: Pick<Done<unknown>, 'changed' | 'replaced' | 'pending'>,
 ): Promise<void> {
   // The lock excludes submissions whose decision used the old directory.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
-  const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]
-  await connection.commit([pending, ...(changed.length > 0 ? sent() : [])])
+  const sent = () => [
+    ...last.map((lock) => take(connection, lock)),
+    ...replaced.map((id) => requests.place(id)),
+    ...(changed.length > 0 ? addChanges(connection, changed) : []),
+  ]
+  await connection.commit([pending, ...(changed.length + replaced.length > 0 ? sent() : [])])
 }
 
 const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_at, ends_at, local_offset_minutes)
@@ -220,7 +227,14 @@ export function createActs(pool: Pool<Session>) {
         if (decision instanceof Refusal) throw decision
         const { ids, pending } = await session.records.write(decision.writes)
         const lines = act ? linesOf(decision, act, ids[0]) : []
-        return { answer: decision.answer(ids), lines, changed: changesOf(decision, ids), pending }
+        const answer = decision.answer(ids)
+        return {
+          answer,
+          lines,
+          changed: changesOf(decision, ids),
+          replaced: replacedIn(decision, ids),
+          pending,
+        }
       },
       { isAlone, attemptMillis: isLarge ? largeMillis : undefined },
     )

@@ -7,7 +7,13 @@ import type { SealedMember } from '../sealed/binding'
 import { keyColumns } from '../sealed/keys'
 import { memberColumns, profileColumns } from '../sealed/members'
 import { providerColumns } from '../sealed/providers'
-import { noteColumns, replayColumns, requestColumns } from '../sealed/requests'
+import {
+  noteColumns,
+  replayColumns,
+  requestColumns,
+  unreadRiskColumns,
+  unreadRiskHash,
+} from '../sealed/requests'
 import { all, placeholders, type QueryEngine, then } from './engine'
 import type { Tables } from './tables'
 
@@ -40,11 +46,13 @@ const tableNames = {
   member: 'members',
   request: 'bookingRequests',
   note: 'requestNotes',
+  unreadRisk: 'unreadRisks',
   replay: 'replays',
 } as const satisfies Record<Noun, keyof Tables>
 
-/** Nouns with generated ids. A region gets its id from the caller, and a replay gets the id of its request. */
-const numbered = (Object.keys(tableNames) as Noun[]).filter((noun) => noun !== 'region' && noun !== 'replay')
+/** Nouns without generated ids. A region gets its id from the caller, and the others are found by their request. */
+const unnumbered: readonly Noun[] = ['region', 'replay', 'unreadRisk']
+const numbered = (Object.keys(tableNames) as Noun[]).filter((noun) => !unnumbered.includes(noun))
 
 /** Requires an open transaction. */
 export function recordQueries(engine: QueryEngine, vault: Vault) {
@@ -100,7 +108,11 @@ function writeAll(
     if (!('add' in write)) {
       const changed = [write.id, ...others.map((other) => (other as typeof write).id)]
       for (const id of changed) ids.push(id)
-      if ('remove' in write) return [remove(tableNames[write.remove], 'id', changed)]
+      if ('remove' in write) {
+        const isHashed = write.remove === 'unreadRisk'
+        const keys = isHashed ? changed.map((id) => unreadRiskHash(given.vault, id)) : changed
+        return [remove(tableNames[write.remove], 'id', keys)]
+      }
       const sent = set(tableNames[write.set], changed, changedColumns(write, given))
       return write.set === 'provider' ? [sent, ...tie(write.id, write.to, false)] : [sent]
     }
@@ -157,6 +169,8 @@ function columnsOf(noun: Noun, row: object, { vault, keys }: Given): Row {
       return requestColumns(vault, row, keys?.next().value)
     case 'note':
       return { ...noteColumns(vault, row as Records['note']) }
+    case 'unreadRisk':
+      return unreadRiskColumns(vault, row as Records['unreadRisk'])
     case 'replay':
       return { ...replayColumns(vault, row as Records['replay']) }
     default:
@@ -172,6 +186,9 @@ function changedColumns(write: Extract<Write, { set: Noun }>, { vault, members }
   const member = members.get(write.id)
   return profile && member ? { ...to, ...profileColumns(vault, profile, member) } : to
 }
+
+/** A hash for an unread risk. */
+type Id = number | string
 
 type Statement = (values: Row) => MaybePromise<number>
 
@@ -194,12 +211,12 @@ function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: Q
   }
 
   /** A list of ids is one parameter, so one statement serves lists of any length. */
-  const idIn = (column: SQLiteColumn, ids: readonly number[]) =>
+  const idIn = (column: SQLiteColumn, ids: readonly Id[]) =>
     ids.length === 1 ? eq(column, id) : isAmong(column, all)
-  const idsIn = (ids: readonly number[]) => (ids.length === 1 ? { id: ids[0] } : { all: list(ids) })
-  const isOne = (ids: readonly number[]) => ids.length === 1
+  const idsIn = (ids: readonly Id[]) => (ids.length === 1 ? { id: ids[0] } : { all: list(ids) })
+  const isOne = (ids: readonly Id[]) => ids.length === 1
 
-  function remove(name: keyof Tables, column: string, ids: readonly number[]): MaybePromise<number> {
+  function remove(name: keyof Tables, column: string, ids: readonly Id[]): MaybePromise<number> {
     const make = () =>
       prepareWrite(db.delete(tableOf(name)).where(idIn(tableOf(name)[column] as SQLiteColumn, ids)))
     return run(`remove ${name} ${isOne(ids)}`, make, idsIn(ids))

@@ -28,6 +28,10 @@ export function noteCell({ recordKey, requestId, kind, at, actor }: SealedNote):
   return { table: 'request_notes', column: 'sealed_text', recordKey, context: [requestId, kind, at, actor] }
 }
 
+export function unreadRiskCell(recordKey: string): SealedCell {
+  return { table: 'unread_risks', column: 'sealed_request_id', recordKey, context: [] }
+}
+
 export type SealedNote = Omit<Records['note'], 'text'> & { readonly recordKey: string }
 
 export function memberCell(

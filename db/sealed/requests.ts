@@ -19,6 +19,7 @@ import {
   type SealedRequest,
   sealText,
   sentProfileCell,
+  unreadRiskCell,
 } from './binding'
 import { type MemberRow, openedOrUnreadable } from './members'
 
@@ -26,6 +27,8 @@ interface RequestRow extends Omit<RequestRecord, 'member'>, SealedRequest {
   readonly endsAt: number | null
   readonly sealedScreeningAnswers: Buffer | null
   readonly sealedSentProfile: Buffer | null
+  readonly partnerId: number | null
+  readonly position: number | null
 }
 
 export type AnswersRow = SealedRequest &
@@ -60,7 +63,8 @@ export function toRecord(vault: Vault, request: RequestRow, member: MemberRow | 
 }
 
 export function factsOf(row: RequestRow): Omit<RequestRecord, 'member'> {
-  const { recordKey, memberId, endsAt, sealedScreeningAnswers, sealedSentProfile, ...facts } = row
+  const { recordKey, partnerId, memberId, endsAt, sealedScreeningAnswers, sealedSentProfile, ...shown } = row
+  const { position, ...facts } = shown
   return facts
 }
 
@@ -119,6 +123,23 @@ function bodyHash(vault: Vault, partnerId: number, { key, body }: Retry): Buffer
 export function openReceipt(vault: Vault, row: ReplayRow): Receipt {
   const record = `the response to request ${row.id}`
   return JSON.parse(openSealedText(vault, row.sealedReceipt, receiptCell(row), record))
+}
+
+export function unreadRiskHash(vault: Vault, requestId: number): string {
+  return Buffer.from(vault.keyedHash('unread risk', `${requestId}`)).toString('hex')
+}
+
+export function unreadRiskColumns(vault: Vault, { requestId }: Records['unreadRisk']) {
+  const id = unreadRiskHash(vault, requestId)
+  return { id, sealedRequestId: sealText(vault, `${requestId}`, unreadRiskCell(id)) }
+}
+
+/** @throws Refusal database_unusable if the row was altered */
+export function openUnreadRisk(
+  vault: Vault,
+  { id, sealedRequestId }: ReturnType<typeof unreadRiskColumns>,
+): number {
+  return Number(openSealedText(vault, sealedRequestId, unreadRiskCell(id), 'an unread risk'))
 }
 
 type NoteRow = SealedNote & Pick<RequestNote, 'id'> & { readonly sealedText: Buffer }

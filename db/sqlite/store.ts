@@ -6,6 +6,7 @@ import type { Store } from '../../src/domain/ports/store'
 import { type Decision, linesOf } from '../../src/domain/ports/writes'
 import { changesOf } from '../queries/changes'
 import { directoryFeed as feedOver } from '../queries/feed'
+import { replacedIn } from '../queries/requests/partner-requests'
 import { type Queries, refuseDuplicate, toRefusal } from './query-engine'
 import type { Writer } from './writer'
 
@@ -75,6 +76,7 @@ function carryOut<Answer>(
     () => queries.records.write(decision.writes),
     () => new Refusal('slot_unavailable', 'the slot is not available'),
   )
+  for (const id of replacedIn(decision, ids)) queries.requests.place(id)
   for (const changed of changesOf(decision, ids)) queries.changes.add(changed)
   const noted = act ? linesOf(decision, act, ids[0]) : []
   if (lines) lines.push(...noted)

@@ -22,7 +22,6 @@ import { confirm } from './terminal/question'
 
 interface StorageFlag {
   readonly said: [flag: string, value?: string]
-  /** Number of command words before the flag. */
   readonly behind: number
 }
 

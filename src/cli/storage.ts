@@ -135,7 +135,6 @@ function operator() {
   return describeOperator(process.getuid?.() ?? null, caller, readText('/etc/passwd'))
 }
 
-/** What is known of the person who called. */
 interface Caller {
   /** Kept by the kernel since the login, also under sudo and runuser: pam_loginuid(8). */
   readonly loginUid: string

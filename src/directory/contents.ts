@@ -180,7 +180,6 @@ export class Contents {
   }
 }
 
-/** Yields to the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

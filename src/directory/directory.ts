@@ -145,7 +145,6 @@ export class Directory {
     return this.rosterOf(regionId, now).ids.flatMap((id) => this.findListing(id) ?? [])
   }
 
-  /** Returns all active providers by id. */
   listListings(): Listing[] {
     return [...this.#contents.listings.values()]
       .filter(({ provider }) => isWorking(provider))

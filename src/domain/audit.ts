@@ -29,6 +29,8 @@ export const auditActions = [
   'request.move',
   'request.close',
   'request.reopen',
+  'request.cancel',
+  'request.reschedule',
   'request.note',
   'request.read-notes',
   'request.read-risk',

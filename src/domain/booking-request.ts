@@ -7,7 +7,7 @@ import type { Member, MemberProfile, MemberUpdate } from './member'
 export const slotMillis = slotMinutes * minuteMillis
 
 /** Intakes start as `unassigned`, other requests as `pending`. Pending and accepted requests hold a slot. */
-export const requestStates = ['unassigned', 'pending', 'accepted', 'declined', 'closed'] as const
+export const requestStates = ['unassigned', 'pending', 'accepted', 'declined', 'closed', 'cancelled'] as const
 
 export type RequestState = (typeof requestStates)[number]
 
@@ -57,6 +57,7 @@ export interface Replay extends Receipt {
 
 /** A request for display to staff. Does not contain the screening answers. */
 export interface RequestRecord extends Omit<BookingRequest, 'member'> {
+  readonly cancelledAt: number | null
   readonly isIntake: boolean
   readonly submittedAt: number
   /** The provider's expected UTC offset at `startsAt`, in minutes (east is positive). Null without a slot. */
@@ -65,21 +66,23 @@ export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly member: Member | null
 }
 
+/** A request as its partner sees it: the person was not erased. */
+export type OwnRequest = RequestRecord & { readonly member: Member }
+
 /** All of a member's request, with the profile that was sent with it: null for an older request. */
 export interface RequestWithAnswers extends Omit<RequestRecord, 'member'> {
   readonly screeningAnswers: readonly ScreeningAnswer[]
   readonly sentProfile: SentProfile | null
 }
 
-/** Shows when a request ended. Instants in ms. */
 export interface RequestEnd
-  extends Pick<RequestRecord, 'id' | 'state' | 'submittedAt' | 'acceptedAt' | 'declinedAt'> {
+  extends Pick<RequestRecord, 'id' | 'state' | 'submittedAt' | 'acceptedAt' | 'declinedAt' | 'cancelledAt'> {
   readonly memberId: number
   readonly endsAt: number | null
 }
 
-/** The kinds `decline` and `close` mark reasons for a decision. The kind `note` marks all other notes. */
-export type NoteKind = 'note' | 'decline' | 'close'
+/** All kinds but `note` mark reasons for a decision. */
+export type NoteKind = 'note' | 'decline' | 'close' | 'cancel'
 
 /** A note by staff about a request. Only staff may read notes, because notes may contain health data. */
 export interface RequestNote {
@@ -94,16 +97,13 @@ export interface Submission {
   readonly partnerId: number
   readonly externalUserId: string
   readonly member: MemberUpdate
-  /** The requested slot; null for an intake. */
   readonly slot: RequestedSlot | null
   readonly screeningAnswers: readonly ScreeningAnswer[]
-  /** Null if the partner sent no idempotency key. */
   readonly retry: Retry | null
   /** Set if the partner's intake rate is used up. The checks of the member come first. */
   readonly rateRefusal?: Refusal | null
 }
 
-/** Identifies the retries of a submission. */
 export interface Retry {
   /** The partner's idempotency key, the same for all retries. */
   readonly key: string

@@ -46,19 +46,14 @@ export interface Limits {
   readonly nodes: number
   /** Reads per partner. A region list or a look-up costs 1. A search costs 1, plus 1 per provider on the page. */
   readonly reads: Rate | null
-  /** Submissions per partner. */
   readonly bookings: Rate | null
-  /** Intakes without a provider per partner. */
   readonly intakes: Rate | null
-  /** Refused tokens per client address. */
   readonly failedAuthentications: Rate | null
   /** The maximum number of open requests per member. Only requests with a future slot count. */
   readonly openRequests: number | null
-  /** The intakes without a provider per member. */
   readonly openIntakes: number | null
   /** E-mail conflicts per partner and hour. A conflict is a submission with the address of another member. */
   readonly emailConflicts: number | null
-  /** The size of the cache of search pages. */
   readonly cachedBytes: number
 }
 

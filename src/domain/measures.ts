@@ -4,7 +4,6 @@ type Level = 'info' | 'warn' | 'error'
 /** Reports one line to the operator. The level is `warn` by default. */
 export type Report = (line: string, level?: Level) => void
 
-/** A histogram of numbers. */
 export class Distribution {
   /** `counts[i]` counts values in (bounds[i - 1], bounds[i]]. The last element counts larger values. */
   readonly counts: number[]
@@ -46,7 +45,6 @@ export interface DatabaseServerMeasures {
 export interface EngineMeasures {
   /** The number of writes that have not started yet. */
   readonly queueDepth: number
-  /** The number of writes in each transaction. */
   readonly groupSizes: Distribution
   /** The time from the start of each transaction to its commit, in ms. */
   readonly commitMillis: Distribution

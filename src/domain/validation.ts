@@ -139,6 +139,9 @@ const date =
   '02-(?:0[1-9]|1[0-9]|2[0-8]))|' +
   '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)'
 
+const entityTag = '(?:W/)?"[!#-~\\x80-\\xff]*"'
+const entityTags = `^(?:\\*|(?:[ \\t]*,)*[ \\t]*${entityTag}(?:[ \\t]*,(?:[ \\t]*${entityTag})?)*[ \\t]*)$`
+
 const printableAscii = /^[ -~]*$/
 
 /** Text formats by name. The names of JSON Schema are used if they exist. */
@@ -173,6 +176,12 @@ export const formats = {
     isValid: (text) => printableAscii.test(text),
     fault: 'must contain only printable ASCII characters',
     pattern: printableAscii.source,
+  },
+  /** RFC 9110 §13.1.1. */
+  'entity-tags': {
+    isValid: (text) => new RegExp(entityTags).test(text),
+    fault: 'must be * or a list of entity tags',
+    pattern: entityTags,
   },
   'not-blank': {
     isValid: (text) => /\S/.test(text),

@@ -68,7 +68,6 @@ function touchBegun(): void {
   for (const path of begun) if (isThere(path)) utimesSync(path, now, now)
 }
 
-/** Suffixes of the files of a SQLite database. */
 const companions = ['', '-journal', '-wal', '-shm']
 
 function giveUp(path: string): void {

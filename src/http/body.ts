@@ -2,7 +2,6 @@ import { Refusal } from '../domain/errors'
 import type { Words } from './errors'
 
 const maximumBodyBytes = 256 * 1024
-/** Maximum levels of nested objects and arrays. */
 const maximumDepth = 32
 
 /** Timeout in ms for receiving a body. Meanwhile, the request counts as in flight. */
@@ -23,7 +22,19 @@ export async function readBody(request: Request): Promise<Uint8Array> {
   if (!/^(identity)?$/i.test(headers.get('content-encoding') ?? '')) {
     throw new Refusal('media_type_unsupported', 'Content-Encoding: must be omitted')
   }
-  const length = headers.get('content-length')
+  return readBytes(request)
+}
+
+/** Reads a body that the endpoint ignores. @throws Refusal body_too_large */
+export async function skipBody(request: Request): Promise<Uint8Array> {
+  return readBytes(request).catch((error) => {
+    if (error instanceof Refusal && error.kind === 'body_malformed') return new Uint8Array()
+    throw error
+  })
+}
+
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const length = request.headers.get('content-length')
   if (Number(length ?? 0) > maximumBodyBytes) throw tooLarge()
   try {
     // The server enforces Content-Length. With this header, the body is read in one call, which is much faster.

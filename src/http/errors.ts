@@ -71,6 +71,13 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
     'Create the member with a booking request or an intake',
     'external_user_id',
   ),
+  request_not_found: error(404, 'No request of this partner has this id', 'Correct the id', 'id'),
+  cursor_invalid: error(
+    400,
+    'The cursor is malformed, or belongs to another list or to a state before a backup was restored',
+    'Read the list from the beginning, without after',
+    'after',
+  ),
   idempotency_key_reused: error(
     422,
     'The key was already used with a different body; nothing was changed',
@@ -78,6 +85,15 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
     'Idempotency-Key',
   ),
   member_deactivated: error(403, 'The member is deactivated', operator),
+  request_changed: error(
+    412,
+    'The request has changed since the ETag in If-Match',
+    'Read the request again',
+    'If-Match',
+  ),
+  request_closed: error(409, 'The request is declined, closed or cancelled', 'Submit a new request', 'id'),
+  request_without_slot: error(409, 'The request has no slot to reschedule', 'Wait for its slot', 'id'),
+  request_started: error(409, 'The session has started', operator, 'id'),
   provider_unknown: error(
     400,
     'No bookable provider has this id',
@@ -124,7 +140,6 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
   ),
 }
 
-/** Error codes with their messages. */
 export type Words = Partial<Record<ErrorCode, string>>
 
 export const transportRefusals = {
@@ -139,7 +154,6 @@ export const refusalsEverywhere = {
   internal_error: 'the service failed unexpectedly; contact the operator',
 } as const satisfies Words
 
-/** True for errors with status 401. */
 export function isUnauthenticated(error: unknown): error is Refusal {
   return error instanceof Refusal && isPartnerKind(error.kind) && errorCodes[error.kind].status === 401
 }
@@ -159,13 +173,18 @@ export class MethodNotAllowed extends Refusal {
   }
 }
 
-/** Returns the error response for any error. Logs storage failures and unexpected errors. */
-export function answerTo(error: unknown, elysiaCode: string | number, entry: LogEntry): Response {
+/** Returns the error response for any error. Logs storage failures and unexpected errors. @param within see Endpoint */
+export function answerTo(
+  error: unknown,
+  elysiaCode: string | number,
+  entry: LogEntry,
+  within?: string,
+): Response {
   if (error instanceof Refusal && isPartnerKind(error.kind)) {
     if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
     const words = error.kind === 'storage_failed' ? refusalsEverywhere.storage_failed : error.message
     if (error instanceof MethodNotAllowed) entry.headers.Allow = error.allow
-    return errorAnswer(entry, error.kind, words, error.retryAfterSeconds)
+    return errorAnswer(entry, error.kind, words, error.retryAfterSeconds, within)
   }
   if (elysiaCode === 'NOT_FOUND') return errorAnswer(entry, 'path_unknown', 'no endpoint has this path')
   logDefect('internal error', error)
@@ -178,8 +197,9 @@ export function errorAnswer(
   code: ErrorCode,
   words: string,
   retryAfterSeconds: number | null = null,
+  within?: string,
 ): Response {
-  const { body, bytes, ...init } = errorParts(code, words, retryAfterSeconds, entry.headers)
+  const { body, bytes, ...init } = errorParts(code, words, retryAfterSeconds, entry.headers, within)
   entry.refusedFor = code
   entry.bytes = bytes
   return new Response(body, init)
@@ -225,9 +245,10 @@ function errorParts(
   words: string,
   retryAfterSeconds?: number | null,
   sent: Record<string, string> = {},
+  within = '',
 ) {
   const { status, field } = errorCodes[code]
-  const message = field ? `${field}: ${words}` : words
+  const message = field ? `${field.replace(within, '')}: ${words}` : words
   const body = JSON.stringify(status === 401 ? { code, message } : { message, status })
   // Sets all headers at once, because setting a header later costs as much as creating the response.
   const headers: Record<string, string> = {

@@ -10,7 +10,7 @@ import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import { type ConcurrencyLimits, concurrencyLimits, FairQueue, overloaded } from './admission'
 import { refusing, tokenOf } from './authentication'
-import { costOfBody, declaredBytes, parseJson, readBody } from './body'
+import { costOfBody, declaredBytes, parseJson, readBody, skipBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoints/endpoint'
 import { readHeaders, readParams, readQuery, typoWarning } from './endpoints/query'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
@@ -141,47 +141,46 @@ class Gate {
     // The audit log could not name this user of the token. The client gets no response anyway.
     if (address === goneClient) return answerTo(overloaded(), 'UNKNOWN', entry)
     let [place, partnerId] = [null as typeof reads | null, 0]
+    let within: string | undefined
     try {
       // Handles HEAD like GET. The body is dropped when the response is sent (RFC 9110 §9.3.2).
       const method = request.method === 'HEAD' ? 'GET' : request.method
       const endpoint = route.endpoints.find((one) => one.method === method)
-
       const identifying = identify(context, token, address)
-      entry.isLate = identifying instanceof Promise || endpoint?.body !== undefined
+      entry.isLate = identifying instanceof Promise || method === 'POST'
       let identity = identifying instanceof Promise ? await identifying : identifying
       const { partner } = identity
       context.notebook.noteUse(identity.kid, identity.now)
       context.notebook.noteAddress(identity.kid, partner.id, address, identity.now)
       entry.partnerId = partnerId = partner.id
+      within = endpoint?.within
       if (!endpoint) throw this.#wrongMethod(route, partner, entry)
 
       const query = readQueryOf(endpoint, request.url)
-      const cost =
-        query instanceof Refusal
-          ? 1
-          : (endpoint.costOf?.(query) ?? costOfBody(endpoint.body ? declaredBytes(request) : 0))
+      const byBody = costOfBody(endpoint.body ? declaredBytes(request) : 0)
+      const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? byBody)
       const refusal = spend(endpoint.budget, partner, cost, entry.headers)
       if (refusal) throw refusal
-
       const places = method === 'GET' ? reads : bookings
       places.acquire(partnerId)
       place = places
 
       callerOf(identity)
       let [bytes, body]: [Uint8Array, unknown] = [noBytes, {}]
-      if (endpoint.body) {
-        bytes = await readBody(request)
+      if (method === 'POST') {
+        bytes = await (endpoint.body ? readBody : skipBody)(request)
         // The token may have been revoked while the body arrived.
         identity = await identify(context, token, address)
         callerOf(identity)
-        const uncharged = costOfBody(bytes.length) - cost
+        const uncharged = endpoint.costOf ? 0 : costOfBody(bytes.length) - cost
         const tooLarge = uncharged > 0 ? spend(endpoint.budget, partner, uncharged, entry.headers) : null
         if (tooLarge) throw tooLarge
+      }
+      if (endpoint.body) {
         if (bytes.length > mostBytesAtOnce) await queue.turn(partnerId)
         body = parseJson(bytes)
         if (isSandbox) warnOfTypos(body, endpoint.body, entry)
       }
-
       const { now, version } = identity
       const given = validated(endpoint, { params, headers: request.headers, query, body })
       const turn = queue.turnsOf(partnerId)
@@ -200,7 +199,7 @@ class Gate {
     } catch (error) {
       return isUnauthenticated(error)
         ? this.#refuse(address, token, error, entry)
-        : answerTo(error, 'UNKNOWN', entry)
+        : answerTo(error, 'UNKNOWN', entry, within)
     } finally {
       place?.release(partnerId)
     }

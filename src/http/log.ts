@@ -1,6 +1,5 @@
 import { elapsedMillis, systemClock } from '../domain/ports/time'
 
-/** Values of a request for the metrics. */
 export interface Counted {
   readonly slotsShown?: number
   readonly stored?: 'booking' | 'intake'
@@ -19,7 +18,6 @@ export interface LogEntry {
   status: number
   refusedFor: string | null
   counted: Counted | null
-  /** Size of the response body as sent. */
   bytes: number
   /** Time in ms between the arrival of the headers and the response. */
   millis: number

@@ -70,7 +70,6 @@ export class Representation {
     this.#bytes = body.size
   }
 
-  /** Size of all encodings. */
   get bytes(): number {
     return this.#bytes
   }
@@ -171,7 +170,6 @@ function toWeight(text: string): [coding: string, weight: number] {
 
 export interface Document {
   readonly type: string
-  /** Value of Cache-Control. */
   readonly caching: string
   readonly plain: string | Blob
   /** Null for images, which are already compressed. */

@@ -42,6 +42,9 @@ export function respond<Answer>(
 ): Response | Promise<Response> {
   entry.counted = counted ?? null
   if (!(body instanceof Representation)) {
+    const tag = request.method === 'POST' ? undefined : headers?.ETag
+    if (tag !== undefined && matchesAny(tag, request.headers.get('if-none-match')))
+      return new Response(null, { status: 304, headers: { ...noStore, ...entry.headers, ...headers } })
     const text = JSON.stringify(body)
     entry.bytes = Buffer.byteLength(text)
     const about = { 'Content-Type': 'application/json', ...noStore, ...entry.headers, ...headers }
@@ -88,7 +91,6 @@ function responseInit({ status, headers }: Form, entry: LogEntry): ResponseInit 
   return { status, headers }
 }
 
-/** For the OpenAPI document. */
 export const RevalidationHeaders = Type.Object({
   'If-None-Match': Type.Optional(
     Type.String({ description: 'One or more ETags of earlier responses to the same request' }),
@@ -97,7 +99,6 @@ export const RevalidationHeaders = Type.Object({
 
 const text = { type: 'string' }
 
-/** For the OpenAPI document. */
 export const revalidationHeaders = {
   ETag: { description: 'Weak validator of this response', schema: text },
   'Cache-Control': {

@@ -87,7 +87,6 @@ export function requireListing({ directory }: Context, { id, ref }: ProviderName
   })
 }
 
-/** Reads the providers of slots or requests. */
 export function readProviders({ store }: Records, items: readonly { readonly providerId: number | null }[]) {
   const ids = [...new Set(items.flatMap(({ providerId }) => providerId ?? []))]
   return store.read(({ directory }) => directory.findProviders(ids))

@@ -263,7 +263,6 @@ export function memberTimeIn(found: Zones, at: number) {
 export interface Whereabouts {
   /** Null if the state is missing or matches no active region. */
   readonly region: Region | null
-  /** The country's active regions. */
   readonly candidates: readonly Region[]
 }
 

@@ -39,7 +39,6 @@ export function renameOrganization(
   return thenShow(records, renamed)
 }
 
-/** Returns all organizations, sorted by id. */
 export function listOrganizations({ store }: Records): Promise<Organization[]> {
   return store.read(({ partners }) => partners.listOrganizations())
 }
@@ -84,12 +83,10 @@ export function renamePartner(records: Records, { id }: Partner, name: string, a
   return thenShow(records, renamed)
 }
 
-/** Returns all partners, sorted by id. */
 export function listPartners({ store }: Records): Promise<Partner[]> {
   return store.read(({ partners }) => partners.list())
 }
 
-/** Maps partner ids to names. */
 export async function partnerNames(records: Records): Promise<ReadonlyMap<number, string>> {
   return new Map((await listPartners(records)).map(({ id, name }) => [id, name]))
 }

@@ -82,18 +82,24 @@ async function rowsOf(records: Records, wish: QueueWish, filter: RequestFilter, 
   let rows = owned.map((one): Row => ({ ...one, risk: null, count: 1 }))
   if (!isWhole) return rows
   if (sort === 'risk') {
-    const unread = wish.filter.state === undefined ? await acceptedUnread(records, filter, now) : []
+    const unread = wish.filter.state === undefined ? await unreadAmong(records, filter, now, owned) : []
     const risks = await Array.fromAsync(risksOf(store, [...owned, ...unread]))
     rows = risks.sort(byUrgency).map((one) => ({ ...one, count: 1 }))
   }
   return (isGrouped ? firstOfEach(rows) : rows).slice(offset, offset + most)
 }
 
-/** Accepting is not reading: accepted requests with unread risk stay in the queue. */
-async function acceptedUnread(records: Records, filter: RequestFilter, now: number) {
-  const ids = await listUnreadRisk(records, now)
+/** Accepting and cancelling are not reading: accepted and cancelled requests with unread risk stay in the queue. */
+async function unreadAmong(
+  records: Records,
+  filter: RequestFilter,
+  now: number,
+  waiting: readonly OwnedRequest[],
+) {
+  const known = new Set(waiting.map(({ id }) => id))
+  const ids = (await listUnreadRisk(records, now)).filter((id) => !known.has(id))
   if (ids.length === 0) return []
-  return records.store.read(({ requests }) => requests.listOwned({ ...filter, state: 'accepted', ids }))
+  return records.store.read(({ requests }) => requests.listOwned({ ...filter, state: undefined, ids }))
 }
 
 /** Highest urgency first, then longest waiting time. */
@@ -155,12 +161,16 @@ export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
 }
 
 /**
- * Returns the ids of requests at risk whose answers staff have not read, oldest first: those that wait, and those that are
- * accepted for a time after `now` (ms).
+ * Returns the ids of requests at risk whose answers staff have not read, oldest first: those that wait, those that are
+ * accepted for a time after `now` (ms), and cancelled ones.
  */
 export async function listUnreadRisk({ store }: Pick<Records, 'store'>, now: number): Promise<number[]> {
   const waiting = await store.read(({ requests }) => requests.listOwned({ state: 'waiting' }))
-  const all = new Map(waiting.map((request) => [request.id, request]))
+  const cancelled = await store.read(async ({ requests }) => {
+    const ids = await requests.unreadRisks()
+    return ids.length > 0 ? requests.listOwned({ ids }) : []
+  })
+  const all = new Map([...waiting, ...cancelled].map((request) => [request.id, request]))
   // Day by day, so that others get a turn: a network may have 100,000 booked slots.
   for (let from = now; from < Number.MAX_SAFE_INTEGER; ) {
     const until = from < now + horizonMillis ? from + dayMillis : Number.MAX_SAFE_INTEGER

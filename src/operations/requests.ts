@@ -4,12 +4,16 @@ import type { Act } from '../domain/audit'
 import {
   holdsSlot,
   newAuthorizationNumber,
+  type OwnRequest,
+  type RequestedSlot,
   type RequestNote,
   type RequestRecord,
   type RequestState,
   type Submission,
   slotMillis,
 } from '../domain/booking-request'
+import { requireOwn } from '../domain/decisions/partner-requests'
+import type { SubmissionDraft } from '../domain/decisions/submission'
 import {
   decideAcceptance,
   decideEnd,
@@ -18,9 +22,12 @@ import {
   decideReading,
   type RequestEnd,
   refuseEnd,
+  unscreened,
 } from '../domain/decisions/transitions'
+import { Refusal } from '../domain/errors'
 import type { Partner } from '../domain/partner'
 import type { Version } from '../domain/ports/directory-feed'
+import type { ChangePage } from '../domain/ports/store'
 import { pause } from '../domain/ports/time'
 import { scoreScreening } from '../domain/screening'
 import { type Context, decideOnFreshSnapshot, type Records, thenShow } from './context'
@@ -53,13 +60,11 @@ export function submitBookingRequest(
   let version = authenticated?.version
   return decideOnFreshSnapshot(context, async (round) => {
     if (round > 0) version = await authenticated?.again()
-    const listing = slot && directory.findListing(slot.providerId)
     return store.submit({
       ...submission,
       // Uses the version from the authentication: if the token was revoked since then, the draft must become stale.
       version: version ?? directory.version,
-      slotState: slot && slotStateOf(directory, listing, slot.startsAt, now),
-      localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),
+      ...(slot ? locateSlot(directory, slot, now) : nowhere),
       authorizationNumber: slot && newAuthorizationNumber(),
       submittedAt: now,
       limits,
@@ -67,7 +72,28 @@ export function submitBookingRequest(
   })
 }
 
-function slotStateOf(directory: Directory, listing: Listing | null, startsAt: number, now: number) {
+const nowhere = { slotState: null, localOffsetMinutes: null }
+
+/** @param judged the listing to judge the slot by */
+export function locateSlot(
+  directory: Directory,
+  { providerId, startsAt }: RequestedSlot,
+  now: number,
+  judged = (listing: Listing) => listing,
+) {
+  const listing = directory.findListing(providerId)
+  return {
+    slotState: slotStateOf(directory, listing && judged(listing), startsAt, now),
+    localOffsetMinutes: listing && localOffsetAt(listing, startsAt),
+  }
+}
+
+function slotStateOf(
+  directory: Directory,
+  listing: Listing | null,
+  startsAt: number,
+  now: number,
+): Exclude<SubmissionDraft['slotState'], null> {
   if (!listing) return 'provider unknown'
   if (directory.isOffered(listing, startsAt, now)) return 'offered'
   const isTaken = listing.taken.some((held) => Math.abs(held.startsAt - startsAt) < slotMillis)
@@ -85,7 +111,7 @@ export function acceptRequest(records: Records, id: number, act: Act): Promise<v
 }
 
 /**
- * Declines a pending or accepted request and frees its slot, or closes an intake without a provider.
+ * Declines, closes or cancels a request, and frees its slot.
  * @param reason for staff only, stored as a note
  * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
  */
@@ -98,13 +124,17 @@ export function endRequest(
 ): Promise<void> {
   const ended = records.store.change(
     act,
-    ({ requests }) => [requests.find(id)],
-    (request) => decideEnd(end, request, act, reason),
+    ({ requests, audit }) => [
+      requests.find(id),
+      end === 'cancel' ? requests.readableAnswers([id]) : unscreened.answers,
+      end === 'cancel' ? audit.listReviewed([id]) : unscreened.reviewed,
+    ],
+    (request, answers, reviewed) => decideEnd(end, request, act, reason, { answers, reviewed }),
   )
   return thenShow(records, ended)
 }
 
-/** @throws Refusal move_unknown if the request cannot be declined or closed */
+/** @throws Refusal move_unknown if the request cannot be ended in this way */
 export function requireEndable(request: RequestRecord, end: RequestEnd): void {
   const refusal = refuseEnd(request, end)
   if (refusal) throw refusal
@@ -185,4 +215,32 @@ export async function readNotes(
 /** Counts a request's notes. Counting is not recorded as reading. */
 export async function countNotes({ store }: Records, requestId: number): Promise<number> {
   return (await store.read(({ notes }) => notes.idsOf(requestId))).length
+}
+
+/** Finds a partner's request and records the look-up. @throws Refusal request_not_found or member_deactivated */
+export async function lookUpRequest(
+  { store, notebook }: Context,
+  { id: partnerId }: Partner,
+  requestId: number,
+  now: number,
+): Promise<OwnRequest> {
+  const request = await store.read(({ requests }) => requests.findOwn(partnerId, requestId))
+  // Recorded for deactivated members too, because the answer reveals that the request exists.
+  if (request) notebook.noteLookUp(partnerId, request.member.id, now)
+  return requireOwn(request, partnerId)
+}
+
+/**
+ * Returns the partner's requests that changed after a cursor, each at its last change. @param cursor null for the beginning
+ * @throws Refusal cursor_invalid
+ */
+export async function listChanges(
+  { store }: Context,
+  { id }: Partner,
+  cursor: string | null,
+  pageSize: number,
+): Promise<ChangePage> {
+  const page = await store.read(({ requests }) => requests.changesAfter(id, cursor, pageSize))
+  if (page) return page
+  throw new Refusal('cursor_invalid', 'belongs to another list; read the list from the beginning')
 }

@@ -39,7 +39,6 @@ export async function readStatus(records: Records, clocks: Clocks, ask: AskServe
     unreadRisk: await measureUnreadRisk(records, now),
     backups: await maintenance.findLastBackups(),
     nextCutover: next ? { partner: nameOf(next.partnerId), at: next.startsAt } : null,
-    /** Tokens in force that staff should look at. */
     tokenConcerns: keys.flatMap((key) => {
       const concerns = concernsAbout(key, now)
       return concerns.length > 0 ? [{ partner: nameOf(key.partnerId), kid: key.kid, concerns }] : []

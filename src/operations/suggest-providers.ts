@@ -18,7 +18,6 @@ import {
 } from './members'
 import { requirePlaceable } from './transitions'
 
-/** A member's language and preferred modalities. */
 interface Wish {
   /** BCP 47. */
   readonly language: string
@@ -40,7 +39,6 @@ export interface Suggestion {
   readonly slots: readonly Offer[]
 }
 
-/** A slot that staff can offer to a member. */
 export type Offer = ReturnType<typeof offerAt>
 
 interface Licensee {

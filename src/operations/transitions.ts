@@ -1,7 +1,18 @@
 import type { Directory } from '../directory/directory'
 import { type Listing, localOffsetAt, withTaken } from '../directory/listing'
 import type { Act } from '../domain/audit'
-import { newAuthorizationNumber, type RequestRecord } from '../domain/booking-request'
+import {
+  newAuthorizationNumber,
+  type OwnRequest,
+  type RequestedSlot,
+  type RequestRecord,
+} from '../domain/booking-request'
+import {
+  decideCancellation,
+  decideRescheduling,
+  type PartnerCall,
+  requireOwn,
+} from '../domain/decisions/partner-requests'
 import {
   decidePlacement,
   decideReopening,
@@ -19,6 +30,7 @@ import { formatInstant } from '../scheduling/calendar'
 import { type Context, decideOnFreshSnapshot } from './context'
 import { requireListing, requireRequest } from './find-records'
 import { whereaboutsOf } from './members'
+import { type Authenticated, locateSlot } from './requests'
 
 /**
  * Assigns a provider to an intake, moves a request, or reopens a declined one. The request becomes pending again and keeps
@@ -67,13 +79,81 @@ export function placeOn(store: Store, kind: Placement, requestId: number, draft:
   return store.change(
     act,
     ({ placement }) => [placement.find(requestId, draft)],
-    (facts): Decision<'done' | 'stale'> => {
-      const decided = decidePlacement(kind, draft, facts)
-      if (decided === 'stale') return { writes: [], taken: [], audit: null, answer: () => 'stale' }
-      return decided instanceof Refusal ? decided : { ...decided, answer: () => 'done' }
-    },
+    (facts) => orStale(decidePlacement(kind, draft, facts)),
     { isAlone: true },
   )
+}
+
+function orStale<T>(decided: 'stale' | Decision<T>): Decision<T | 'stale'> {
+  if (decided !== 'stale') return decided
+  return { writes: [], taken: [], audit: null, answer: () => 'stale' }
+}
+
+/**
+ * Cancels a partner's request, and returns it. A cancelled request is returned as it is. @param now ms
+ * @throws Refusal request_not_found, member_deactivated, request_changed, request_closed, request_started
+ */
+export async function cancelOwnRequest(
+  context: Context,
+  call: PartnerCall,
+  now: number,
+  authenticated: Authenticated,
+): Promise<OwnRequest> {
+  const { partnerId, requestId } = call
+  const act = { actor: `partner ${partnerId}`, at: now }
+  return onOwnRequest(context, call, authenticated, (_, version) =>
+    context.store.change(
+      act,
+      ({ requests, changes, audit }) => [
+        requests.find(requestId),
+        changes.sinceExceptTaken(version),
+        requests.readableAnswers([requestId]),
+        audit.listReviewed([requestId]),
+      ],
+      (request, since, answers, reviewed) =>
+        orStale(decideCancellation(call, request, since, { answers, reviewed }, act)),
+    ),
+  )
+}
+
+/**
+ * Moves a partner's request to another slot, and returns it. The request becomes pending. A request that has the slot already
+ * is returned as it is. @param now ms
+ * @throws Refusal those of cancelOwnRequest, request_without_slot, provider_unknown, slot_unavailable, slot_conflicts_with_yours
+ */
+export async function rescheduleOwnRequest(
+  context: Context,
+  call: PartnerCall,
+  slot: RequestedSlot,
+  now: number,
+  authenticated: Authenticated,
+): Promise<OwnRequest> {
+  const act = { actor: `partner ${call.partnerId}`, at: now }
+  return onOwnRequest(context, call, authenticated, (request, version) => {
+    const own = (listing: Listing) => asOwn(listing, request, slot.startsAt)
+    const { slotState, localOffsetMinutes } = locateSlot(context.directory, slot, now, own)
+    const draft = { ...slot, localOffsetMinutes, slotState, version }
+    return context.store.change(
+      act,
+      ({ placement }) => [placement.find(call.requestId, draft)],
+      (facts) => orStale(decideRescheduling(call, draft, facts, act)),
+      { isAlone: true },
+    )
+  })
+}
+
+/** Reads the request first, so that another partner's and an unknown id are refused in the same time. */
+function onOwnRequest(
+  context: Context,
+  { partnerId, requestId }: PartnerCall,
+  authenticated: Authenticated,
+  attempt: (request: OwnRequest, version: Authenticated['version']) => Promise<OwnRequest | 'stale'>,
+): Promise<OwnRequest> {
+  return decideOnFreshSnapshot(context, async (round) => {
+    const version = round === 0 ? authenticated.version : await authenticated.again()
+    const request = await context.store.read(({ requests }) => requests.findOwn(partnerId, requestId))
+    return attempt(requireOwn(request, partnerId), version)
+  })
 }
 
 /** A request's own slot does not block the request, and the provider's notice has been given for it. */

@@ -10,7 +10,6 @@ import { readSecretFile } from './secret-file'
 /** The first key that is given is used: the passphrase, the identities or the master key. */
 export interface BackupKeys {
   readonly masterKey: Uint8Array
-  /** File with age identities. */
   readonly identityFile?: string | undefined
   readonly passphraseFile?: string | undefined
 }

@@ -5,7 +5,6 @@ import { formatInstant } from '../scheduling/calendar'
 import { readSecretFile } from './secret-file'
 
 export interface Certificate {
-  /** PEM, including the chain. */
   readonly cert: string
   readonly key: string
   /** Earliest expiry in the chain, in ms. */

@@ -11,6 +11,10 @@ export const paths = {
   providers: '/partners/v1/providers/',
   booking: '/partners/v1/booking-request/',
   user: '/partners/v1/user/',
+  request: '/partners/v1/booking-request/{id}/',
+  cancel: '/partners/v1/booking-request/{id}/cancel/',
+  reschedule: '/partners/v1/booking-request/{id}/reschedule/',
+  changes: '/partners/v1/booking-request-changes/',
 } as const
 
 /** Texts that no response may contain, because they reveal the implementation. */

@@ -45,6 +45,7 @@ test('db: a table description contains the columns, the key, and whether the eng
     'regions',
     'in_person_regions',
     'replays',
+    'unread_risks',
     'audit',
   ])
 })

@@ -265,6 +265,7 @@ function request(different: Different): string {
   return insert('booking_requests', {
     id: 1,
     record_key: "'b1'",
+    partner_id: 1,
     member_id: 1,
     is_intake: 0,
     state: "'pending'",

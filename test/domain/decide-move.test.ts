@@ -50,23 +50,26 @@ const move: PlacementDraft = { ...draft, startsAt: nine + slotMillis }
 
 /** An intake in the given state, with a provider and a slot if the state has them. */
 const inState = (state: RequestState): RequestRecord =>
-  state === 'unassigned' || state === 'closed'
-    ? { ...intake, state, declinedAt: state === 'closed' ? now - 1 : null }
-    : {
-        ...{ ...booking, isIntake: true, state },
-        acceptedAt: state === 'accepted' ? now - 1 : null,
-        declinedAt: state === 'declined' ? now - 1 : null,
-      }
+  state === 'cancelled'
+    ? { ...booking, isIntake: true, state, cancelledAt: now - 1 }
+    : state === 'unassigned' || state === 'closed'
+      ? { ...intake, state, declinedAt: state === 'closed' ? now - 1 : null }
+      : {
+          ...{ ...booking, isIntake: true, state },
+          acceptedAt: state === 'accepted' ? now - 1 : null,
+          declinedAt: state === 'declined' ? now - 1 : null,
+        }
 
 describe('domain: transitions of a request', () => {
   const [yes, no] = ['done', 'move_unknown']
   const table: [RequestState, string[]][] = [
-    // Columns: accept, decline, assign, close, move, reopen.
-    ['unassigned', [no, no, yes, yes, no, no]],
-    ['pending', [yes, yes, yes, no, yes, no]],
-    ['accepted', [no, yes, yes, no, yes, no]],
-    ['declined', [no, no, yes, no, no, no]],
-    ['closed', [no, no, no, no, no, yes]],
+    // Columns: accept, decline, assign, close, move, reopen, cancel.
+    ['unassigned', [no, no, yes, yes, no, no, yes]],
+    ['pending', [yes, yes, yes, no, yes, no, yes]],
+    ['accepted', [no, yes, yes, no, yes, no, yes]],
+    ['declined', [no, no, yes, no, no, no, no]],
+    ['closed', [no, no, no, no, no, yes, no]],
+    ['cancelled', [no, no, no, no, no, no, no]],
   ]
   const movesOf = (request: RequestRecord) => [
     decideAcceptance(request, act),
@@ -77,11 +80,15 @@ describe('domain: transitions of a request', () => {
     request.isIntake
       ? decideReopening(request)
       : decidePlacement('reopen', { ...move, startsAt: nine }, { ...facts, request }),
+    decideEnd('cancel', request, act),
   ]
 
-  test.each(table)('from %s: accept, decline, assign, close, move and reopen give %j', (state, ends) => {
-    expect(movesOf(inState(state)).map(endOf)).toEqual(ends)
-  })
+  test.each(table)(
+    'from %s: accept, decline, assign, close, move, reopen and cancel give %j',
+    (state, ends) => {
+      expect(movesOf(inState(state)).map(endOf)).toEqual(ends)
+    },
+  )
 
   const states = table.filter(([state]) => state !== 'unassigned' && state !== 'closed')
   test.each(states)(
@@ -111,7 +118,18 @@ describe('domain: transitions of a request', () => {
       ...messagesOf('accepted', 'accepted', 'closed', 'reopened'),
       ...messagesOf('declined', 'accepted', 'declined', 'closed', 'moved'),
       [no, 'a declined intake is not reopened but assigned again; run anteroom request assign 12'],
-      ...messagesOf('closed', 'accepted', 'declined', 'assigned', 'closed', 'moved'),
+      ...messagesOf('declined', 'cancelled'),
+      ...messagesOf('closed', 'accepted', 'declined', 'assigned', 'closed', 'moved', 'cancelled'),
+      ...messagesOf(
+        'cancelled',
+        'accepted',
+        'declined',
+        'assigned',
+        'closed',
+        'moved',
+        'reopened',
+        'cancelled',
+      ),
     ])
   })
 
@@ -179,7 +197,7 @@ describe('domain: transitions of a request', () => {
       audit: { action: 'request.close', noun: 'request', id: 11 },
     })
     const { writes } = decideEnds('decline', [booking, intake], act, 'flood')
-    expect(writes.map((write) => ('add' in write ? write.row : write.id))).toEqual([
+    expect(writes.map((write): unknown => ('add' in write ? write.row : write.id))).toEqual([
       12,
       { ...note, requestId: 12, text: 'flood' },
     ])

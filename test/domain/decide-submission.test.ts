@@ -320,6 +320,8 @@ describe('domain: a submission stores', () => {
             localOffsetMinutes: null,
             acceptedAt: null,
             declinedAt: null,
+            cancelledAt: null,
+            partnerId: 3,
             screeningAnswers: intakeDraft.screeningAnswers,
             sentProfile: { sent: submitted, before: {} },
             submittedAt: now,
@@ -365,6 +367,8 @@ describe('domain: a submission stores', () => {
           localOffsetMinutes: -300,
           acceptedAt: null,
           declinedAt: null,
+          cancelledAt: null,
+          partnerId: 3,
           screeningAnswers: draft.screeningAnswers,
           sentProfile: {
             sent: asked.member,

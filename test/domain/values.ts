@@ -76,6 +76,7 @@ export const intake: RequestRecord = {
   localOffsetMinutes: null,
   acceptedAt: null,
   declinedAt: null,
+  cancelledAt: null,
   submittedAt: now,
   member,
 }
@@ -143,6 +144,7 @@ export const requests = fc.record<RequestRecord>({
   localOffsetMinutes: fc.option(fc.constant(-300)),
   acceptedAt: fc.option(fc.constant(now)),
   declinedAt: fc.option(fc.constant(now)),
+  cancelledAt: fc.option(fc.constant(now)),
   submittedAt: fc.constant(now),
   member: fc.option(fc.constant(member)),
 })

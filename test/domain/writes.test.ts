@@ -53,6 +53,7 @@ test('domain: the directory contains partners, organizations, keys, regions and 
     member: null,
     request: null,
     note: null,
+    unreadRisk: null,
     replay: null,
   })
 })

@@ -159,14 +159,14 @@ describe('http: the OpenAPI document for generated clients', () => {
     const dated = Object.values(schemas()).flatMap(({ properties = {} }) =>
       Object.keys(properties).filter((name) => properties[name]?.format === 'date-time'),
     )
-    expect(dated).toEqual(['acceptedAt', 'declinedAt'])
+    expect([...new Set(dated)]).toEqual(['acceptedAt', 'declinedAt', 'cancelledAt'])
   })
 
   test('describes identifiers as int64', () => {
     const ids = Object.values(schemas()).flatMap(({ properties = {} }) =>
       Object.entries(properties).filter(([name]) => /^id$|Id$/.test(name) && name !== 'externalUserId'),
     )
-    expect(ids.length).toBe(7)
+    expect(ids.length).toBe(11)
     for (const [name, schema] of ids) expect(schema, name).toMatchObject({ format: 'int64' })
     const [regionId] = operation(paths.providers).parameters
     expect(regionId).toMatchObject({ name: 'region_id', example: 9, schema: { format: 'int64' } })
@@ -196,7 +196,8 @@ describe('http: the OpenAPI document for generated clients', () => {
       for (const [code, words] of Object.entries(refusalsOf(endpoint))) {
         const { status, when, field } = errorCodes[code as keyof typeof errorCodes]
         const response = responses[status]
-        const message = field ? `${field}: ${words}` : words
+        const own = field?.replace(endpoint.within ?? '', '')
+        const message = own ? `${own}: ${words}` : words
         expect(response?.description, code).toContain(when)
         expect(response?.content['application/json']?.examples[code]?.value).toMatchObject({ message })
       }
@@ -322,16 +323,19 @@ describe('http: responses match the OpenAPI document', () => {
   })
 })
 
+function urlOf(path: string, id: number | string = 1): string {
+  return path.replace('{id}', String(id))
+}
+
 /** Returns two 429 responses for each path: for a used-up rate limit, and for too many failed authentications. */
 async function limited(): Promise<[path: string, answer: Answer][]> {
   const one = perMinute(1)
   const strict = await startService({ limits: { reads: one, bookings: one, failedAuthentications: one } })
   const answers: [path: string, answer: Answer][] = []
-  for (const path of Object.values(paths)) {
-    const method = path === paths.booking ? 'POST' : 'GET'
+  for (const { path, method } of endpoints) {
     for (const token of [strict.partner.token, strict.partner.token, 'none', 'none']) {
       const headers = { Authorization: `Bearer ${token}` }
-      const answer = await strict.send(path, { method, headers })
+      const answer = await strict.send(urlOf(path), { method, headers })
       if (answer.status === 429) answers.push([path, answer])
     }
   }
@@ -342,8 +346,8 @@ async function limited(): Promise<[path: string, answer: Answer][]> {
 /** Returns the response of each path to an HTTP request. The proxy is configured for HTTPS. */
 async function plain(): Promise<[path: string, answer: Answer][]> {
   const behind = await startService({ proxies: parseNetworks('10.0.0.1') as Networks })
-  const answers = Object.values(paths).map(async (path): Promise<[string, Answer]> => {
-    return [path, await behind.send(path, { method: path === paths.booking ? 'POST' : 'GET' })]
+  const answers = endpoints.map(async ({ path, method }): Promise<[string, Answer]> => {
+    return [path, await behind.send(urlOf(path), { method })]
   })
   const plain = await Promise.all(answers)
   await behind.stop()
@@ -371,6 +375,12 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   await bookAsManyAsAllowed('busy', slot.providerId)
   const left = await service.post(paths.booking, booking('left'))
   await store.setMemberActive(left.body.member.id, false, service.act())
+  const bookAt = async (time: string) => {
+    const utcStartTime = `2026-12-08T${time}:00Z`
+    return (await service.post(paths.booking, booking('changing', { ...slot, utcStartTime }))).body.id
+  }
+  const [heldId, declinedId] = [await bookAt('14:00'), await bookAt('15:30'), await bookAt('16:15')]
+  const withoutSlot = (await service.post(paths.booking, booking('changing'))).body.id
 
   const tokens = [
     null,
@@ -381,10 +391,9 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
     homeless.token,
   ]
   const requests: [path: string, answer: Promise<Answer>][] = []
-  for (const path of Object.values(paths)) {
-    const method = path === paths.booking ? 'POST' : 'GET'
-    const send = (token: string | null, verb = method) =>
-      service.send(path, {
+  for (const { path, method } of endpoints) {
+    const send = (token: string | null, verb: string = method) =>
+      service.send(urlOf(path), {
         method: verb,
         headers: token === null ? {} : { Authorization: `Bearer ${token}` },
       })
@@ -419,6 +428,36 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   post(booking('holder', slot))
   await service.post(paths.booking, booking('holder'), undefined, { 'Idempotency-Key': 'once' })
   post(booking('holder', slot), { 'Idempotency-Key': 'once' })
-  const answers = requests.map(async ([path, answer]): Promise<[string, Answer]> => [path, await answer])
-  return [...(await Promise.all(answers)), ...(await limited()), ...(await plain())]
+  get(paths.changes, '?page_size=101')
+  get(paths.changes, '?after=1-0')
+  const on = (path: string, id: number, body?: object | string, headers: Record<string, string> = {}) =>
+    requests.push([
+      path,
+      body === undefined
+        ? service.get(urlOf(path, id))
+        : service.post(urlOf(path, id), body, undefined, headers),
+    ])
+  await store.decline(declinedId, service.act())
+  for (const path of [paths.request, paths.cancel, paths.reschedule]) {
+    const body = path === paths.request ? undefined : booking('any', slot).bookingData
+    for (const id of [0, 999, left.body.id]) on(path, id, body)
+  }
+  for (const path of [paths.cancel, paths.reschedule]) {
+    const free = booking('any', { ...slot, utcStartTime: '2026-12-08T18:00:00Z' }).bookingData as object
+    on(path, heldId, free, { 'If-Match': '"another"' })
+    on(path, declinedId, free)
+    on(path, heldId, ' '.repeat(256 * 1024 + 1))
+  }
+  on(paths.reschedule, heldId, '{}', { 'Content-Type': 'text/plain' })
+  on(paths.reschedule, heldId, '{')
+  on(paths.reschedule, withoutSlot, booking('any', slot).bookingData)
+  for (const other of [{ providerId: 999 }, slot, { providerId: 1, utcStartTime: '2026-12-08T16:15:00Z' }])
+    on(paths.reschedule, heldId, booking('any', { ...slot, ...other }).bookingData)
+  const answers = await Promise.all(
+    requests.map(async ([path, answer]): Promise<[string, Answer]> => [path, await answer]),
+  )
+  service.setNow('2026-12-08T14:00:00Z')
+  for (const path of [paths.cancel, paths.reschedule])
+    answers.push([path, await service.post(urlOf(path, heldId), booking('any', slot).bookingData)])
+  return [...answers, ...(await limited()), ...(await plain())]
 }

@@ -1,4 +1,5 @@
 import type { DirectoryFile } from '../../src/directory-files/document'
+import type { RequestState } from '../../src/domain/booking-request'
 import type { DirectoryLoad } from '../../src/domain/decisions/compare-directory'
 import type { Limits } from '../../src/domain/limits'
 import { answered, type PartnerAnswer, refused } from './oracle-answers'
@@ -44,7 +45,7 @@ export interface OracleRequest {
   readonly id: number
   memberId: number | null
   readonly isIntake: boolean
-  state: 'unassigned' | 'pending' | 'accepted' | 'declined' | 'closed'
+  state: RequestState
   providerId: number | null
   authorizationNumber: string | null
   startsAt: number | null
@@ -52,6 +53,7 @@ export interface OracleRequest {
   localOffsetMinutes: number | null
   acceptedAt: number | null
   declinedAt: number | null
+  cancelledAt: number | null
   answers: readonly unknown[] | null
   readonly submittedAt: number
   readonly partner: number
@@ -179,6 +181,7 @@ export class Oracle {
       localOffsetMinutes: slot && this.#clockOf(slot.providerId, slot.startsAt),
       acceptedAt: null,
       declinedAt: null,
+      cancelledAt: null,
       answers: body.phq9Data,
       submittedAt: this.now,
       partner,

@@ -91,8 +91,10 @@ export function actsOf({
     countWaiting: (filter: RequestFilter) => store.read(({ requests }) => requests.countWaiting(filter)),
     sortingAnswers: (ids: readonly number[]) => store.read(({ requests }) => requests.readableAnswers(ids)),
     readScreening: async (id: number, act: Act) => (await requests.readScreening(records, id, act)).answers,
-    assign: (id: number, draft: PlacementDraft, act: Act) => placeOn(store, 'assign', id, draft, act),
-    move: (id: number, draft: PlacementDraft, act: Act) => placeOn(store, 'move', id, draft, act),
+    assign: async (id: number, draft: PlacementDraft, act: Act) =>
+      endOf(await placeOn(store, 'assign', id, draft, act)),
+    move: async (id: number, draft: PlacementDraft, act: Act) =>
+      endOf(await placeOn(store, 'move', id, draft, act)),
     accept: (id: number, act: Act) => requests.acceptRequest(records, id, act),
     decline: (id: number, act: Act, reason?: string) =>
       requests.endRequest(records, 'decline', id, act, reason),
@@ -164,4 +166,8 @@ export function meanwhile(context: Context, happens: () => Promise<unknown>): Co
     },
   }
   return { ...context, store }
+}
+
+function endOf(placed: object | 'stale'): 'done' | 'stale' {
+  return placed === 'stale' ? placed : 'done'
 }

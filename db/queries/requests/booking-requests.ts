@@ -2,8 +2,16 @@ import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm
 import type { RequestEnd, ScreeningAnswer, SentWith } from '../../../src/domain/booking-request'
 import type { MaybePromise, ProviderSlot } from '../../../src/domain/ports/store'
 import type { Vault } from '../../../src/domain/ports/vault'
-import { type AnswersRow, factsOf, openAnswers, openSentProfile, toRecord } from '../../sealed/requests'
+import {
+  type AnswersRow,
+  factsOf,
+  openAnswers,
+  openSentProfile,
+  openUnreadRisk,
+  toRecord,
+} from '../../sealed/requests'
 import { placeholders, type QueriesOf, type QueryEngine, then, unreadable, type Walk } from '../engine'
+import { partnerRequestQueries } from './partner-requests'
 import { requestFilter } from './request-filter'
 
 /** Used as an upper bound. With a bound, the planner uses the index on the time of submission. */
@@ -45,6 +53,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
 
   return {
     ...personQueries({ db, tables, ...engine }, vault),
+    ...partnerRequestQueries({ db, tables, ...engine }, vault),
 
     countWaiting(filter) {
       // `+ 0` stops the planner from using the index of all requests by submission.
@@ -81,20 +90,22 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
   } satisfies QueriesOf<'requests'>
 }
 
-function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: QueryEngine, vault: Vault) {
+function personQueries({ db, tables, prepare, ...engine }: QueryEngine, vault: Vault) {
+  const { bookingRequests } = tables
   const open = placeholders('id', 'ids', 'most')
   const { id, recordKey, memberId, state, submittedAt, sealedScreeningAnswers, sealedSentProfile } =
     bookingRequests
   const answers = { id, recordKey, memberId, submittedAt, sealedScreeningAnswers, sealedSentProfile }
   const ofMember = prepare(db.select().from(bookingRequests).where(eq(memberId, open.id)).orderBy(asc(id)))
-  const { endsAt, acceptedAt, declinedAt } = bookingRequests
+  const { endsAt, acceptedAt, declinedAt, cancelledAt } = bookingRequests
   const endsOf = prepare(
     db
-      .select({ memberId, id, state, submittedAt, endsAt, acceptedAt, declinedAt })
+      .select({ memberId, id, state, submittedAt, endsAt, acceptedAt, declinedAt, cancelledAt })
       .from(bookingRequests)
       .where(engine.isAmong(memberId, open.ids))
       .orderBy(asc(id)),
   )
+  const unreadRisks = prepare(db.select().from(tables.unreadRisks))
   const answersOf = prepare(db.select(answers).from(bookingRequests).where(engine.isAmong(id, open.ids)))
   const answersAfter = prepare(
     db.select(answers).from(bookingRequests).where(gt(id, open.id)).orderBy(asc(id)).limit(open.most),
@@ -121,6 +132,8 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
         }
         return found
       }),
+
+    unreadRisks: () => then(unreadRisks(), (rows) => rows.map((row) => openUnreadRisk(vault, row))),
 
     listUnreadable: (walk: Walk) =>
       unreadable(

@@ -8,7 +8,9 @@ import type { Content, Manifest } from '../../../src/domain/ports/maintenance'
 import type { MasterKey } from '../../../src/domain/ports/vault'
 import { beginFile, isThere, removeAbandoned } from '../../../src/files/durable'
 import { unusable } from '../../findings/findings'
+import { generationName } from '../../queries/requests/partner-requests'
 import { prove, recognize } from '../open'
+import { settingsOf } from '../query-engine'
 import { checkCopy, openCopy, stamp, toUnusable } from './copy'
 import { isDatabase } from './head'
 import { contentOf, readManifest } from './manifest'
@@ -48,6 +50,7 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
     await checkCopy(file.path, progress)
     if (manifest) await compareContent(file.path, manifest, progress)
     await agree?.(manifest, replaced && diffFrom(replaced, file.path))
+    forgetCursors(file.path)
     file.publish()
     return manifest
   } catch (error) {
@@ -81,6 +84,12 @@ function differenceOf(found: Content, manifest: Manifest): string {
   const table = names.find((name) => found.counts[name] !== manifest.counts[name])
   if (table === undefined) return 'its content differs from the hash in its manifest'
   return `${table} has ${found.counts[table] ?? 0} records instead of ${manifest.counts[table] ?? 0}`
+}
+
+/** Positions after the backup may be given to other changes, so partners must read the list of changes again. */
+function forgetCursors(path: string): void {
+  using copy = openCopy(path)
+  settingsOf(copy).write(generationName, crypto.getRandomValues(new Uint8Array(16)))
 }
 
 function holdsAnything(path: string): boolean {

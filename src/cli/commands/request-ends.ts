@@ -146,6 +146,9 @@ interface EndFlags extends CommonFlags {
 
 type EndCall = Call<Context, EndFlags>
 
+/** Ends that can apply to many requests at once. */
+type MassEnd = Exclude<RequestEnd, 'cancel'>
+
 const endWords = {
   decline: {
     past: 'declined',
@@ -163,7 +166,20 @@ const endWords = {
   },
 } as const
 
-export function endCommand(end: RequestEnd): Command {
+export function cancelCommand(): Command {
+  return onRequest({
+    name: 'cancel',
+    description: 'Cancel an unassigned, pending or accepted request for its member, and free its slot',
+    options: [['--reason <text>', reasonMeaning], json(inShapeOfApi), yes],
+    examples: ["anteroom request cancel 42 --reason 'The member phoned.'"],
+    async run(call: EndCall, request) {
+      await endOne(call, 'cancel', request)
+      return requestAnswer(call.context, request.id, `Request ${request.id} is cancelled.`)
+    },
+  })
+}
+
+export function endCommand(end: MassEnd): Command {
   const { past, noun, description, reason } = endWords[end]
   return contextCommand({
     name: end,
@@ -205,7 +221,7 @@ async function endOne({ context, flags }: EndCall, end: RequestEnd, request: Req
   const { id, member } = request
   requireEndable(request, end)
   const reason = await reasonOf(flags)
-  const from = end === 'decline' ? `, with ${appointmentOf(context, request)}` : ''
+  const from = request.providerId !== null ? `, with ${appointmentOf(context, request)}` : ''
   const question = `${titleOf(end)} request ${id} of ${await personText(context, member)}${from}?`
   const { risk } = await readRisk(context, request, makeAct())
   if (isAtRisk(risk)) printNotice(riskNotice(id))
@@ -215,14 +231,14 @@ async function endOne({ context, flags }: EndCall, end: RequestEnd, request: Req
 }
 
 function titleOf(end: RequestEnd): string {
-  return end === 'decline' ? 'Decline' : 'Close'
+  return end.charAt(0).toUpperCase() + end.slice(1)
 }
 
 const dryRunRows = 10
 
 async function endSince(
   { context, flags }: EndCall,
-  end: RequestEnd,
+  end: MassEnd,
   partner: Partner,
   since: number,
 ): Promise<Answer> {

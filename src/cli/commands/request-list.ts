@@ -53,7 +53,7 @@ export function requestListCommand(): Command {
     options: [
       [
         '--risk',
-        'waiting requests, and accepted ones with unread risk, the highest PHQ-9 risk first; audited',
+        'waiting requests, and accepted or cancelled ones with unread risk, the highest PHQ-9 risk first; audited',
       ],
       ['--intakes', 'only intakes (default: waiting ones, the highest risk first)'],
       states.choices([...requestStates, 'waiting']),

@@ -39,7 +39,7 @@ import {
   screeningText,
   suggestionsAnswer,
 } from '../terminal/request-text'
-import { assignCommand, endCommand, moveCommand } from './request-ends'
+import { assignCommand, cancelCommand, endCommand, moveCommand } from './request-ends'
 import { namesOf, presentRow, requestListCommand } from './request-list'
 
 export function requestCommand(): Command {
@@ -79,6 +79,7 @@ export function requestCommand(): Command {
     moveCommand(),
     endCommand('decline'),
     endCommand('close'),
+    cancelCommand(),
     onRequest({
       name: 'reopen',
       description: 'Undo a decline while the slot is still free, or the closing of an intake',
@@ -130,7 +131,7 @@ function noteText({ at, actor, kind, text }: RequestNote): Text {
   return [`${formatInstant(at)}  ${actor}${about}`, text.split(/\r?\n/).map((line) => `  ${line}`)]
 }
 
-const pastOf = { decline: 'declined', close: 'closed' } as const
+const pastOf = { decline: 'declined', close: 'closed', cancel: 'cancelled' } as const
 
 async function accept(call: Call<Context>, ids: readonly number[]): Promise<Answer> {
   const { context, tried } = call

@@ -39,7 +39,6 @@ interface Options extends Partial<Record<LimitName, number | null>> {
   readonly json?: boolean
 }
 
-/** Limits that are off by default in a sandbox. */
 const limitNames = [
   'readsPerMinute',
   'bookingsPerMinute',

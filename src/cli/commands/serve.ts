@@ -168,7 +168,6 @@ export function serveCommand(): Command {
   })
 }
 
-/** @param docs false if `--no-docs` is given */
 async function runServer({ docs, ...flags }: { readonly docs: boolean }): Promise<undefined> {
   const read = () => readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
   const config = read()

@@ -84,9 +84,7 @@ function painted(format: Format, text: string): string {
 const gatherMillis = 100
 /** If this many bytes are collected, they are written at once. */
 const batchBytes = 64 * 1024
-/** Maximum bytes in one write. */
 const mostAtOnce = 128 * 1024
-/** Maximum bytes that wait for a slow reader. */
 const mostKept = 4 * 1024 * 1024
 /** Timeout for the last write, in ms. */
 const endMillis = 1_000

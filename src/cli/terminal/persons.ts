@@ -156,13 +156,16 @@ export function presentExport({ member, createdAt, updatedAt, requests }: Member
       createdAt: presentTimestamp(createdAt),
       updatedAt: presentTimestamp(updatedAt),
     },
-    requests: requests.map(({ submittedAt, startsAt, acceptedAt, declinedAt, notes, ...facts }) => ({
-      ...facts,
-      submittedAt: presentTimestamp(submittedAt),
-      startsAt: presentTimestamp(startsAt),
-      acceptedAt: presentTimestamp(acceptedAt),
-      declinedAt: presentTimestamp(declinedAt),
-      notes: notes.map(({ at, ...note }) => ({ ...note, at: presentTimestamp(at) })),
-    })),
+    requests: requests.map(
+      ({ submittedAt, startsAt, acceptedAt, declinedAt, cancelledAt, notes, ...facts }) => ({
+        ...facts,
+        submittedAt: presentTimestamp(submittedAt),
+        startsAt: presentTimestamp(startsAt),
+        acceptedAt: presentTimestamp(acceptedAt),
+        declinedAt: presentTimestamp(declinedAt),
+        cancelledAt: presentTimestamp(cancelledAt),
+        notes: notes.map(({ at, ...note }) => ({ ...note, at: presentTimestamp(at) })),
+      }),
+    ),
   }
 }

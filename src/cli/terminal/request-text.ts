@@ -4,7 +4,7 @@ import type { Member } from '../../domain/member'
 import type { Provider } from '../../domain/provider'
 import { regionRef } from '../../domain/region'
 import type { NinthItem } from '../../domain/screening'
-import { presentBookingRequest } from '../../http/endpoints/booking-request'
+import { presentCurrent } from '../../http/endpoints/current-request'
 import type { Context } from '../../operations/context'
 import type { MemberTime } from '../../operations/members'
 import type { ShownRisk } from '../../operations/queue'
@@ -20,12 +20,12 @@ import { type Answer, instantText, type Text } from './output'
 import { contactLines, fullName, timeText } from './persons'
 import { type Columns, columnsOf, fields, table } from './table'
 
-/** Returns a request as the contract defines it, except that `member` is null if the member was erased. */
+/** Returns a request as the API returns it, except that `member` is null if the member was erased. */
 export function presentRequest(request: RequestRecord) {
   const { member } = request
-  if (member) return presentBookingRequest({ ...request, member })
+  if (member) return presentCurrent({ ...request, member })
   const nobody = { profile: {} } as Member
-  return { ...presentBookingRequest({ ...request, member: nobody }), member: null }
+  return { ...presentCurrent({ ...request, member: nobody }), member: null }
 }
 
 export function requestText(
@@ -36,7 +36,7 @@ export function requestText(
   notes: number,
   risk: ShownRisk,
 ): Text {
-  const { authorizationNumber, acceptedAt, declinedAt, member } = request
+  const { authorizationNumber, acceptedAt, declinedAt, cancelledAt, member } = request
   const provider = providerOf(context, request)
   return fields({
     risk: riskText(risk),
@@ -54,6 +54,7 @@ export function requestText(
     'authorization number': authorizationNumber,
     accepted: instantText(acceptedAt),
     declined: instantText(declinedAt),
+    ...(cancelledAt !== null && { cancelled: instantText(cancelledAt) }),
     ...(notes > 0 && { notes: `${notes}: anteroom request notes ${row.id}` }),
     member: member ? `${member.id}${markOf(stateOf(member))}` : 'erased',
     ...(member && {

@@ -22,6 +22,8 @@ const states = {
   'request.decline': 'declined',
   'request.close': 'closed',
   'request.reopen': 'pending',
+  'request.cancel': 'cancelled',
+  'request.reschedule': 'pending',
 } as const
 const tokenActions = ['token.issue', 'token.rotate', 'token.revoke', 'token.cancel', 'partner.add'] as const
 

@@ -78,8 +78,8 @@ export function dueAmong(requests: readonly RequestEnd[], before: number): DueMe
 }
 
 /** The end of the slot, or else the last act on the request. */
-function endOf({ submittedAt, endsAt, acceptedAt, declinedAt }: RequestEnd): number {
-  return Math.max(submittedAt, endsAt ?? 0, acceptedAt ?? 0, declinedAt ?? 0)
+function endOf({ submittedAt, endsAt, acceptedAt, declinedAt, cancelledAt }: RequestEnd): number {
+  return Math.max(submittedAt, endsAt ?? 0, acceptedAt ?? 0, declinedAt ?? 0, cancelledAt ?? 0)
 }
 
 /** Erases the members that are due and have no open request. Answers their ids. */
@@ -115,6 +115,7 @@ function erasing(
     ...requests.map(({ id }): Write => ({ set: 'request', id, to })),
     // Also remove the responses stored for retries, because they contain personal data.
     ...removals(requests.map(({ id }) => id)),
+    ...requests.map(({ id }): Write => ({ remove: 'unreadRisk', id })),
     ...notes.map(({ id }): Write => ({ remove: 'note', id })),
     ...ids.map((id): Write => ({ remove: 'member', id })),
   ]

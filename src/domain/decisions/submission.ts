@@ -181,7 +181,7 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
   const request = { state, providerId, authorizationNumber, startsAt, acceptedAt: null, declinedAt: null }
   const requestRow = {
     ...request,
-    memberId,
+    ...{ partnerId, memberId, cancelledAt: null },
     isIntake: slot === null,
     endsAt: startsAt === null ? null : startsAt + slotMillis,
     localOffsetMinutes: draft.localOffsetMinutes,

@@ -22,6 +22,7 @@ import {
   type Write,
   withOutcome,
 } from '../ports/writes'
+import { isAtRisk, riskOf } from '../screening'
 import { type HeldSlot, overlappingWith, type SlotHolder } from './submission'
 
 /** Accepts a pending request. */
@@ -31,34 +32,58 @@ export function decideAcceptance(request: RequestRecord | null, { at }: Act): De
   return refuseTransition(request, 'accepted') ?? setting('request.accept', 'request', request.id, to)
 }
 
-const ends = { decline: 'declined', close: 'closed' } as const
+const ends = { decline: 'declined', close: 'closed', cancel: 'cancelled' } as const
 
 export type RequestEnd = keyof typeof ends
 
-/** @returns a refusal if the request cannot be declined or closed */
+/** @returns a refusal if the request cannot be ended in this way */
 export function refuseEnd(request: RequestRecord, end: RequestEnd): Refusal | null {
   return refuseTransition(request, ends[end])
 }
 
 /**
- * Declines a pending or accepted request and frees the slot, or closes an unassigned intake, for example a duplicate.
- * @param reason stored as a note
+ * Declines a pending or accepted request and frees the slot, closes an unassigned intake, for example a duplicate, or cancels
+ * a request for its member. @param reason stored as a note @param screening for a cancellation
  */
 export function decideEnd(
   end: RequestEnd,
   request: RequestRecord | null,
   act: Act,
   reason?: string,
+  screening: ScreeningFacts = unscreened,
 ): Decision {
   if (!request) return unknownRecord('request')
   const refusal = refuseEnd(request, end) ?? (reason === undefined ? null : refuseNote(request, reason))
   if (refusal) return refusal
-  const writes: Write[] = [{ set: 'request', id: request.id, to: { state: ends[end], declinedAt: act.at } }]
+  const { id } = request
+  const writes: Write[] =
+    end === 'cancel'
+      ? cancelling(id, act, screening)
+      : [{ set: 'request', id, to: { state: ends[end], declinedAt: act.at } }]
   if (reason !== undefined) writes.push(noteOf(request, end, reason, act))
-  return outcome(`request.${end}`, 'request', request.id, writes, providersOf(request))
+  return outcome(`request.${end}`, 'request', id, writes, providersOf(request))
 }
 
-/** Declines or closes requests, and skips those that cannot be. Answers the number of ended requests. */
+export interface ScreeningFacts {
+  /** Answers by request. Lacks answers that cannot be decrypted. */
+  readonly answers: ReadonlyMap<number, readonly ScreeningAnswer[]>
+  /** Requests whose answers staff have read. */
+  readonly reviewed: readonly number[]
+}
+
+export const unscreened: ScreeningFacts = { answers: new Map(), reviewed: [] }
+
+/** Risk outlives a cancellation: a member who withdraws may be the one who most needs help. */
+export function cancelling(id: number, { at }: Act, { answers, reviewed }: ScreeningFacts): Write[] {
+  const found = answers.get(id) ?? null
+  const isUnread = !reviewed.includes(id) && found?.length !== 0 && isAtRisk(riskOf(found))
+  return [
+    { set: 'request', id, to: { state: 'cancelled', cancelledAt: at } },
+    ...(isUnread ? [{ add: 'unreadRisk', row: { requestId: id } } as const] : []),
+  ]
+}
+
+/** Ends requests, and skips those that cannot be. Answers the number of ended requests. */
 export function decideEnds(
   end: RequestEnd,
   requests: readonly (RequestRecord | null)[],
@@ -91,7 +116,8 @@ export function decideReading(
   answers: readonly ScreeningAnswer[],
 ): Decision<readonly ScreeningAnswer[]> {
   if (!request) return unknownRecord('request')
-  return { ...outcome('request.read-screening', 'request', request.id, []), answer: () => answers }
+  const read: Write[] = request.state === 'cancelled' ? [{ remove: 'unreadRisk', id: request.id }] : []
+  return { ...outcome('request.read-screening', 'request', request.id, read), answer: () => answers }
 }
 
 /** A provider and a slot for a request, based on a snapshot of the directory. */
@@ -133,28 +159,34 @@ export function refusePlacement(kind: Placement, request: RequestRecord, to: Pla
   return refusals[kind](request, to)
 }
 
-/** A placed request waits for the provider's answer again. */
 export function decidePlacement(
   kind: Placement,
   { version: _, authorizationNumber, ...to }: PlacementDraft,
   facts: PlacementFacts,
-): 'stale' | Decision {
+): 'stale' | Decision<RequestRecord> {
   const { request } = facts
   if (!request) return unknownRecord('request')
   const refusal = refusePlacement(kind, request, to) ?? refusePlace(to, request, facts)
   if (refusal) return refusal
-  const { providerId, startsAt } = to
-  const placed = {
+  return placing(`request.${kind}`, request, {
     ...to,
     ...(kind === 'assign' && { authorizationNumber: request.authorizationNumber ?? authorizationNumber }),
-    state: 'pending' as const,
-    endsAt: startsAt === null ? null : startsAt + slotMillis,
-    acceptedAt: null,
-    declinedAt: null,
-  }
+  })
+}
+
+/** A placed request waits for the provider's answer again. Answers the placed request. */
+export function placing<Request extends RequestRecord>(
+  action: `request.${Placement | 'reschedule'}`,
+  request: Request,
+  to: Omit<PlacementDraft, 'version' | 'authorizationNumber'>,
+): Outcome<Request> {
+  const { providerId, startsAt } = to
+  const placed = { ...to, state: 'pending' as const, acceptedAt: null, declinedAt: null }
+  const endsAt = startsAt === null ? null : startsAt + slotMillis
   const taken = [...new Set([...providersOf(request), providerId])]
-  const decided = setting(`request.${kind}`, 'request', request.id, placed, taken)
-  return withOutcome(decided, `done: provider ${providerId}`)
+  const decided = setting(action, 'request', request.id, { ...placed, endsAt }, taken)
+  const answer = () => ({ ...request, ...placed })
+  return { ...withOutcome(decided, `done: provider ${providerId}`), answer }
 }
 
 function refuseAssignment(request: RequestRecord): Refusal | null {
@@ -187,10 +219,11 @@ function refuseReopening(request: RequestRecord): Refusal | null {
   })
 }
 
-function refusePlace(
+export function refusePlace(
   { providerId, startsAt }: Place,
   { id }: RequestRecord,
   { isProviderKnown, since, holders, held }: PlacementFacts,
+  conflictText?: string,
 ): 'stale' | Refusal | null {
   if (!isProviderKnown) return unknownRecord('provider')
   // Check the provider even without a slot, because the provider may have been deactivated since the snapshot.
@@ -202,11 +235,12 @@ function refusePlace(
   const conflict = startsAt === null ? undefined : overlappingWith(startsAt, others)
   if (!conflict) return null
   const why = `request ${conflict.requestId} of the member already holds an overlapping slot`
-  return new Refusal('slot_conflicts_with_yours', why)
+  return new Refusal('slot_conflicts_with_yours', conflictText ?? why)
 }
 
 const transitionsFrom = {
   accepted: ['pending'],
+  cancelled: ['unassigned', 'pending', 'accepted'],
   declined: ['pending', 'accepted'],
   assigned: ['unassigned', 'pending', 'accepted', 'declined'],
   // Only an intake can be closed, because a booking request is never unassigned.

@@ -1,6 +1,7 @@
 import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine } from '../audit'
 import type {
   BookingRequest,
+  OwnRequest,
   Replay,
   RequestEnd,
   RequestNote,
@@ -65,6 +66,18 @@ export interface RequestFilter {
   readonly submittedUntil?: number | undefined
 }
 
+/** A request in the list of changes. It names no member. Instants in ms. */
+export type ChangedRequest = Omit<BookingRequest, 'member'> & {
+  readonly cancelledAt: number | null
+  readonly isErased: boolean
+}
+
+export interface ChangePage {
+  readonly results: readonly ChangedRequest[]
+  /** The cursor after this page. */
+  readonly next: string
+}
+
 export interface RequestPart {
   /** With the order `slot`, requests without a slot come last. */
   readonly order: 'submission' | 'slot'
@@ -120,6 +133,12 @@ interface RequestFacts {
   find(id: number): MaybePromise<RequestRecord | null>
   /** In the order of `ids`. The element for an unknown id is null. */
   findAll(ids: readonly number[]): MaybePromise<(RequestRecord | null)[]>
+  /** Null for an unknown id, another partner's request, and an erased person's. */
+  findOwn(partnerId: number, id: number): MaybePromise<OwnRequest | null>
+  /** A page of the partner's requests in order of their last changes. Null if the cursor belongs to another list. */
+  changesAfter(partnerId: number, cursor: string | null, most: number): MaybePromise<ChangePage | null>
+  /** The ids of cancelled requests at risk whose answers staff have not read. */
+  unreadRisks(): MaybePromise<number[]>
   /** Lists requests in order of submission, unless `part` sets another order. Opens no sealed data. */
   listOwned(filter: RequestFilter, part?: Partial<RequestPart>): MaybePromise<OwnedRequest[]>
   countWaiting(filter: RequestFilter): MaybePromise<WaitingCount>

@@ -59,6 +59,8 @@ export type HashPurpose =
   | 'email'
   | 'idempotency key'
   | 'request body'
+  | 'unread risk'
+  | 'cursor'
 
 export function newRecordKey(): string {
   return crypto.randomUUID()

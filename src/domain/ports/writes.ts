@@ -31,6 +31,7 @@ export interface Records {
   provider: Omit<Provider, 'id'>
   member: Omit<Member, 'id'> & { readonly createdAt: number; readonly updatedAt: number }
   request: Omit<RequestRecord, 'id' | 'member'> & {
+    readonly partnerId: number
     /** Null for an erased person. `added` means the member that an earlier write adds. */
     readonly memberId: number | null | 'added'
     readonly endsAt: number | null
@@ -40,6 +41,8 @@ export interface Records {
     readonly sentProfile: SentProfile | null
   }
   note: Omit<RequestNote, 'id'> & { readonly requestId: number }
+  /** A cancelled request at risk whose answers staff have not read. Hashed and sealed when stored. */
+  unreadRisk: { readonly requestId: number }
   /** The response to a submission. Stored for retries, with the id of the request. */
   replay: {
     readonly partnerId: number
@@ -160,6 +163,7 @@ export const directoryNouns: Record<Noun, ChangedNoun | null> = {
   member: null,
   request: null,
   note: null,
+  unreadRisk: null,
   replay: null,
 }
 

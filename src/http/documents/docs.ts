@@ -154,7 +154,6 @@ export function documents(
   return app
 }
 
-/** Caches one document, the latest. */
 function openApiDocuments(endpoints: readonly Endpoint[], baseUrl: string) {
   const made = new Map<string, Promise<Document>>()
   return (slot: RequestedSlot): Promise<Document> => {

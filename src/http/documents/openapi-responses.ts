@@ -23,7 +23,8 @@ const headers: Record<string, Json> = {
 
 /** Returns the error responses by status. For a named response, it is a reference with the endpoint's error codes. */
 export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<string, Json>> {
-  const own = await responsesByStatus(Object.entries(refusalsOf(endpoint)) as [ErrorCode, string][])
+  const words = Object.entries(refusalsOf(endpoint)) as [ErrorCode, string][]
+  const own = await responsesByStatus(words, endpoint.within)
   return mapValues(own, (response, status) =>
     names[status]
       ? { $ref: `#/components/responses/${names[status]}`, description: response.description }
@@ -32,20 +33,27 @@ export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<strin
 }
 
 /** The responses are built from those that the service really sends. */
-async function responsesByStatus(words: readonly [ErrorCode, string][]): Promise<Record<string, Json>> {
+async function responsesByStatus(
+  words: readonly [ErrorCode, string][],
+  within?: string,
+): Promise<Record<string, Json>> {
   const documented: Record<string, Json> = {}
   for (const [status, same] of Map.groupBy(words, ([code]) => errorCodes[code].status)) {
-    documented[status] = await toResponse(status, same)
+    documented[status] = await toResponse(status, same, within)
   }
   return documented
 }
 
-async function toResponse(status: number, words: readonly [ErrorCode, string][]): Promise<Json> {
+async function toResponse(
+  status: number,
+  words: readonly [ErrorCode, string][],
+  within?: string,
+): Promise<Json> {
   const added = [...(status === 405 ? ['Allow'] : []), ...(status === 401 ? [] : Object.keys(rateHeaders))]
   const sent = new Set(['X-Error-Code', ...Object.keys(requestIdHeader), ...added])
   const examples: Json = {}
   for (const [code, message] of words) {
-    const response = errorResponse(code, message)
+    const response = errorResponse(code, message, null, {}, within)
     for (const [name] of Object.entries(headers)) if (response.headers.has(name)) sent.add(name)
     examples[code] = { value: await response.json() }
   }

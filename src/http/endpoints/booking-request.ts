@@ -25,7 +25,7 @@ const ScreeningText = (description: string) => Text({ minLength: 1, maxLength: 1
 const slotTime = (name: keyof typeof exampleTimes, description: string) =>
   Text({ format: 'date-time', maxLength: 500, description, examples: [exampleTimes[name]] })
 
-const BookingData = Type.Object(
+export const BookingData = Type.Object(
   {
     selfSchedulingProviderId: Id('A providerId from the search'),
     utcStartTime: slotTime('utcStartTime', 'Exactly as received from the search: UTC, with a trailing Z'),
@@ -63,7 +63,7 @@ const MemberReference = Type.Object(
 
 const Timestamp = Type.String({ format: 'date-time' })
 
-const BookingResponse = Type.Object(
+export const BookingResponse = Type.Object(
   {
     id: Id('Id of the booking request or intake'),
     providerId: nullable(Type.Integer({ format: 'int64' }), 'Null for an intake without a provider'),
@@ -178,14 +178,20 @@ function exampleRequests({ providerId, startsAt }: RequestedSlot) {
   }
 }
 
+const open = { acceptedAt: null, declinedAt: null, member: exampleMember }
+
+export function exampleBooking(slot: RequestedSlot): Receipt {
+  return { id: 1, state: 'pending', authorizationNumber: '7K3Q-M0XA-9RTV', ...slot, ...open }
+}
+
 function exampleResponses(slot: RequestedSlot) {
-  const open = { acceptedAt: null, declinedAt: null, member: exampleMember }
-  const authorizationNumber = '7K3Q-M0XA-9RTV'
-  const booking: Receipt = { id: 1, state: 'pending', authorizationNumber, ...slot, ...open }
   const unassigned = { providerId: null, authorizationNumber: null, startsAt: null }
   const intake: Receipt = { id: 2, state: 'unassigned', ...unassigned, ...open }
   return {
-    booking: { summary: 'The response to a booking request', value: presentBookingRequest(booking) },
+    booking: {
+      summary: 'The response to a booking request',
+      value: presentBookingRequest(exampleBooking(slot)),
+    },
     intake: { summary: 'The response to an intake', value: presentBookingRequest(intake) },
   }
 }
@@ -201,18 +207,19 @@ function toSubmission(
     partnerId: partner.id,
     externalUserId: user.external_user_id,
     member: toMemberUpdate(memberData, now),
-    slot: bookingData ? toSlot(bookingData) : null,
+    slot: bookingData ? toSlot(bookingData, 'bookingData.') : null,
     screeningAnswers: phq9Data.map(({ question, answer }) => ({ question, answer })),
   }
 }
 
-function toSlot({ selfSchedulingProviderId, utcStartTime, utcEndTime }: typeof BookingData.static) {
+/** @param within prefix of the field in the message @throws Refusal field_invalid unless it takes 45 minutes */
+export function toSlot(
+  { selfSchedulingProviderId, utcStartTime, utcEndTime }: typeof BookingData.static,
+  within = '',
+): RequestedSlot {
   const startsAt = parseInstant(utcStartTime) as number
   if (parseInstant(utcEndTime) !== startsAt + slotMillis) {
-    throw new Refusal(
-      'field_invalid',
-      'bookingData.utcEndTime: must be exactly 45 minutes after utcStartTime',
-    )
+    throw new Refusal('field_invalid', `${within}utcEndTime: must be exactly 45 minutes after utcStartTime`)
   }
   return { providerId: selfSchedulingProviderId, startsAt }
 }

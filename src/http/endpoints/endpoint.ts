@@ -26,7 +26,6 @@ export interface Call<Params, Headers, Query, Body> {
   readonly bytes: Uint8Array
   readonly authenticated: Authenticated
   readonly turn: Turn
-  /** Charges an intake to the partner. */
   readonly intake: () => IntakeBudget
 }
 
@@ -68,10 +67,11 @@ interface Definition<
   readonly summary: string
   readonly description: string
   readonly params?: Params
-  /** Extra headers that only this endpoint reads. */
   readonly headers?: Headers
   readonly query?: Query
   readonly body?: Body
+  /** Prefix of the fields in errors.ts that the body of this endpoint lacks. */
+  readonly within?: string
   readonly budget: BudgetName
   /** Cost of a request, charged to the budget. The default is 1, which is also the cost of an invalid query. */
   costOf?(query: Static<Query>): number

@@ -32,6 +32,11 @@ export function readHeaders(headers: Headers, schema: TObject<TProperties>): Rec
   for (const name in schema.properties) {
     const value = headers.get(name)
     if (value === null) continue
+    // A list of entity tags is kept as sent.
+    if (schema.properties[name]?.format === 'entity-tags') {
+      sent[name] = value
+      continue
+    }
     const quoted = /^"([^"]*)"$/.exec(value)?.[1]
     // The server joins repeated headers by a comma and a space (RFC 9110 §5.3).
     if (quoted === undefined && value.includes(', '))
@@ -55,9 +60,7 @@ function decodeParameter(text: string): string | null {
   }
 }
 
-/** Maximum names that are compared in one object. */
 const mostNames = 100
-/** Maximum suggestions in one response. */
 const mostSuggestions = 5
 
 /** Suggests known names for misspelled names. Omits other unknown names, because clients can send anything. */

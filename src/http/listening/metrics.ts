@@ -21,7 +21,6 @@ export interface Measured {
   readonly isReady: () => Promise<boolean>
   /** Expiry of the HTTPS certificate, in ms; null without HTTPS. */
   readonly certificateEndsAt?: () => number | null
-  /** Returns the current time in ms. */
   readonly now: () => number
 }
 

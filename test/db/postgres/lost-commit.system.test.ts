@@ -47,7 +47,13 @@ describeOnPostgres('postgres: a connection that breaks at COMMIT', () => {
     const { intake } = await fill(place)
     const submitting = () => stored(intake('robin'))
     const answer = await losingCommit(sharing('directory'), isCommitted, submitting)
-    const record = { ...answer, isIntake: true, submittedAt: now, localOffsetMinutes: null }
+    const record = {
+      ...answer,
+      isIntake: true,
+      submittedAt: now,
+      localOffsetMinutes: null,
+      cancelledAt: null,
+    }
     expect(await store.listRequests({})).toEqual([record])
     expect(await store.listMembers(Number.MAX_SAFE_INTEGER, 10)).toEqual([answer.member])
   })

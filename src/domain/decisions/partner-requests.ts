@@ -1,0 +1,97 @@
+import type { Act } from '../audit'
+import { holdsSlot, type OwnRequest, providersOf, type RequestRecord } from '../booking-request'
+import { Refusal } from '../errors'
+import { type Change, type Decision, isCallerStale, outcome } from '../ports/writes'
+import type { SubmissionDraft } from './submission'
+import {
+  cancelling,
+  type PlacementDraft,
+  type PlacementFacts,
+  placing,
+  refusePlace,
+  type ScreeningFacts,
+} from './transitions'
+
+/** A partner's change of one of its requests. */
+export interface PartnerCall {
+  readonly partnerId: number
+  readonly requestId: number
+  /** False if the request is no longer as the partner last saw it (If-Match). */
+  readonly isExpected: (request: OwnRequest) => boolean
+}
+
+/** @throws Refusal request_not_found, also for an erased person and another partner; member_deactivated */
+export function requireOwn(request: RequestRecord | null, partnerId: number): OwnRequest {
+  const { member } = request ?? {}
+  if (!request || !member || member.partnerId !== partnerId)
+    throw new Refusal('request_not_found', 'no request has this id')
+  if (!member.active) throw new Refusal('member_deactivated', 'the member is deactivated')
+  return { ...request, member }
+}
+
+/** Cancels an unassigned, pending or accepted request. @throws the refusals of requireOwn */
+export function decideCancellation(
+  call: PartnerCall,
+  found: RequestRecord | null,
+  since: readonly Change[] | null,
+  screening: ScreeningFacts,
+  act: Act,
+): 'stale' | Decision<OwnRequest> {
+  if (isCallerStale(since)) return 'stale'
+  const request = requireOwn(found, call.partnerId)
+  if (request.state === 'cancelled') return unchanged(request)
+  const refusal = refuseChange(request, call, act)
+  if (refusal) return refusal
+  const { id } = request
+  const decided = outcome(
+    'request.cancel',
+    'request',
+    id,
+    cancelling(id, act, screening),
+    providersOf(request),
+  )
+  return { ...decided, answer: () => ({ ...request, state: 'cancelled', cancelledAt: act.at }) }
+}
+
+export interface ReschedulingDraft extends Omit<PlacementDraft, 'authorizationNumber'> {
+  readonly startsAt: number
+  readonly slotState: SubmissionDraft['slotState']
+}
+
+/** Moves a pending or accepted request to another slot. @throws the refusals of requireOwn */
+export function decideRescheduling(
+  call: PartnerCall,
+  { version: _, slotState, ...to }: ReschedulingDraft,
+  facts: PlacementFacts,
+  act: Act,
+): 'stale' | Decision<OwnRequest> {
+  if (isCallerStale(facts.since)) return 'stale'
+  const request = requireOwn(facts.request, call.partnerId)
+  const isThere = request.providerId === to.providerId && request.startsAt === to.startsAt
+  if (isThere && holdsSlot(request.state)) return unchanged(request)
+  const refusal = refuseChange(request, call, act)
+  if (refusal) return refusal
+  if (request.startsAt === null) return new Refusal('request_without_slot', 'the request has no slot')
+  if (slotState === 'provider unknown' || !facts.isProviderKnown)
+    return new Refusal('provider_unknown', 'no provider with this id can be booked')
+  const refused = refusePlace(to, request, facts, 'the member already has a slot that overlaps with this one')
+  if (refused) return refused
+  // The slot was released after the draft.
+  if (slotState === 'taken') return 'stale'
+  if (slotState !== 'offered') return new Refusal('slot_unavailable', 'the slot is not available')
+  return placing('request.reschedule', request, to)
+}
+
+function unchanged(request: OwnRequest): Decision<OwnRequest> {
+  return { writes: [], taken: [], audit: null, answer: () => request }
+}
+
+function refuseChange(request: OwnRequest, { isExpected }: PartnerCall, { at }: Act): Refusal | null {
+  const { state, startsAt } = request
+  if (!isExpected(request)) return new Refusal('request_changed', 'the request has changed since then')
+  if (state !== 'unassigned' && !holdsSlot(state))
+    return new Refusal('request_closed', `the request is ${state}`)
+  return startsAt !== null && startsAt <= at
+    ? new Refusal('request_started', 'the session has started')
+    : null
+}
