@@ -3,6 +3,7 @@ import { type Purpose, requireActive } from '../../src/domain/ports/database-cop
 import { pause } from '../../src/domain/ports/time'
 import type { MasterKey, Vault } from '../../src/domain/ports/vault'
 import { unusable } from '../findings/findings'
+import { generationName, newGeneration } from '../queries/requests/partner-requests'
 import { requirePurpose, settingsOver } from '../settings'
 import { type Connection, inTransaction } from './client/connection'
 import { DatabaseFailure, openingRefusal } from './client/failure'
@@ -81,12 +82,31 @@ export async function openDatabase(
       })
     if (!found) await on(make, openingMillis)
     const deadlineMillis = upgrade ? upgradeMillis : openingMillis
-    return await untilFree(() =>
+    const opened = await untilFree(() =>
       on((connection) => setUp(connection, opening, masterKey, migrations), deadlineMillis),
     )
+    if (alone) await on(forgetCursorsIfRestored, openingMillis)
+    return opened
   } catch (error) {
     throw openingRefusal(error, name)
   }
+}
+
+const placeName = 'generation_place'
+
+/** The cluster, the database and the timeline. A restore with the tools of PostgreSQL changes at least one of them. */
+const readingPlace = `SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()),
+  (SELECT oid FROM pg_database WHERE datname = current_database()), left(pg_walfile_name(pg_current_wal_lsn()), 8))`
+
+/** Cursors of lost changes must not be valid in a restored database. */
+async function forgetCursorsIfRestored(connection: Connection): Promise<void> {
+  const settings = settingsOver(connection)
+  // A managed server may forbid these functions.
+  const [[place] = []] = await connection.run(readingPlace).catch(() => [])
+  const known = await settings.readText(placeName)
+  if (typeof place !== 'string' || place === known) return
+  if (known !== null) await settings.write(generationName, newGeneration())
+  await settings.write(placeName, place)
 }
 
 /** Waits for a running copy to end. @throws Refusal database_unusable if the database was copied */

@@ -20,7 +20,7 @@ interface Sealed {
 
 interface SealedQueries {
   readonly members: { listFaulty(walk: Walk): AsyncIterable<FaultyMember> }
-  readonly requests: Sealed
+  readonly requests: Sealed & { listDamagedRisks(): MaybePromise<readonly string[]> }
   readonly notes: Sealed
   readonly replays: Sealed
   readonly partners: { listUnreadableKeys(): MaybePromise<readonly string[]> }
@@ -65,6 +65,7 @@ export async function findSealed(queries: SealedQueries, isAll: boolean): Promis
     ...(await partners.listUnreadableKeys()).map((kid) => `key ${kid}`),
     ...idsWhere(true),
     ...(await named('request', requests.listUnreadable(walk('request')))),
+    ...(await requests.listDamagedRisks()),
     ...(await named('note', notes.listUnreadable(walk('note')))),
     ...(await named('the response to request', replays.listUnreadable(walk('response')))),
   ]

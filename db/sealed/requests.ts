@@ -134,12 +134,16 @@ export function unreadRiskColumns(vault: Vault, { requestId }: Records['unreadRi
   return { id, sealedRequestId: sealText(vault, `${requestId}`, unreadRiskCell(id)) }
 }
 
-/** @throws Refusal database_unusable if the row was altered */
+/** Returns the id of the request; null if the row was altered. */
 export function openUnreadRisk(
   vault: Vault,
   { id, sealedRequestId }: ReturnType<typeof unreadRiskColumns>,
-): number {
-  return Number(openSealedText(vault, sealedRequestId, unreadRiskCell(id), 'an unread risk'))
+): number | null {
+  try {
+    return Number(openSealedText(vault, sealedRequestId, unreadRiskCell(id), 'an unread risk'))
+  } catch {
+    return null
+  }
 }
 
 type NoteRow = SealedNote & Pick<RequestNote, 'id'> & { readonly sealedText: Buffer }

@@ -133,7 +133,12 @@ function personQueries({ db, tables, prepare, ...engine }: QueryEngine, vault: V
         return found
       }),
 
-    unreadRisks: () => then(unreadRisks(), (rows) => rows.map((row) => openUnreadRisk(vault, row))),
+    unreadRisks: () => then(unreadRisks(), (rows) => rows.flatMap((row) => openUnreadRisk(vault, row) ?? [])),
+
+    listDamagedRisks: (): MaybePromise<string[]> =>
+      then(unreadRisks(), (rows) =>
+        rows.filter((row) => openUnreadRisk(vault, row) === null).map(({ id }) => `unread risk ${id}`),
+      ),
 
     listUnreadable: (walk: Walk) =>
       unreadable(

@@ -9,6 +9,10 @@ import { all, placeholders, type QueriesOf, type QueryEngine, then } from '../en
 /** Name of the setting that differs between a database and its restored backup. */
 export const generationName = 'generation'
 
+export function newGeneration(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(16))
+}
+
 /** Requests as their partner sees them, and the order of their changes. */
 export function partnerRequestQueries({ db, tables, prepare, prepareWrite }: QueryEngine, vault: Vault) {
   const { bookingRequests, members, settings } = tables

@@ -8,7 +8,7 @@ import type { Content, Manifest } from '../../../src/domain/ports/maintenance'
 import type { MasterKey } from '../../../src/domain/ports/vault'
 import { beginFile, isThere, removeAbandoned } from '../../../src/files/durable'
 import { unusable } from '../../findings/findings'
-import { generationName } from '../../queries/requests/partner-requests'
+import { generationName, newGeneration } from '../../queries/requests/partner-requests'
 import { prove, recognize } from '../open'
 import { settingsOf } from '../query-engine'
 import { checkCopy, openCopy, stamp, toUnusable } from './copy'
@@ -89,7 +89,7 @@ function differenceOf(found: Content, manifest: Manifest): string {
 /** Positions after the backup may be given to other changes, so partners must read the list of changes again. */
 function forgetCursors(path: string): void {
   using copy = openCopy(path)
-  settingsOf(copy).write(generationName, crypto.getRandomValues(new Uint8Array(16)))
+  settingsOf(copy).write(generationName, newGeneration())
 }
 
 function holdsAnything(path: string): boolean {
