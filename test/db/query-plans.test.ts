@@ -246,6 +246,34 @@ describe('db: query plans of request lists for operators', () => {
   })
 })
 
+test('db: the list of changes is read from an index in its order, and positions are found at its end', () => {
+  const of = (words: string) => statements.filter((text) => text.includes(words))
+  expect(of('"position" > ?').map(planOf)).toEqual([
+    ['SEARCH booking_requests USING INDEX booking_requests_position (partner_id=? AND position>?)'],
+  ])
+  const newest = 'SEARCH booking_requests USING COVERING INDEX booking_requests_position (partner_id=?)'
+  expect(of('select max("position")').map(planOf)).toEqual([[newest]])
+  expect(of('set "position" =').map(planOf)).toEqual([
+    [
+      'SEARCH booking_requests USING INTEGER PRIMARY KEY (rowid=?)',
+      'CORRELATED SCALAR SUBQUERY 1',
+      newest.replace('booking_requests USING', 'others USING'),
+    ],
+  ])
+})
+
+test('db: a request of a partner and an unread risk are found by their keys', () => {
+  const of = (words: RegExp) => statements.filter((text) => words.test(text)).map(planOf)
+  expect(of(/inner join "members".*"partner_id" = /)).toEqual([
+    [
+      'SEARCH booking_requests USING INTEGER PRIMARY KEY (rowid=?)',
+      'SEARCH members USING INTEGER PRIMARY KEY (rowid=?)',
+    ],
+  ])
+  const [byHash] = of(/delete from "unread_risks"/)
+  expect(byHash).toEqual(['SEARCH unread_risks USING INDEX sqlite_autoindex_unread_risks_1 (request_hash=?)'])
+})
+
 test('db: requests submitted since an instant are read from an index', () => {
   const [statement = ''] = statements.filter((text) => text.includes('"submitted_at" between ? and'))
   expect(planOf(statement)).toEqual([

@@ -72,6 +72,14 @@ export async function callStore(place: Place): Promise<void> {
   await store.declineAll([booked.id], act)
   await move(id, second, nine + minutes(90))
   await store.close((await stored(intake('twice'))).id, act, 'Sent twice')
+  const atRisk = await stored(
+    intake('withdrawn', { screeningAnswers: [{ question: 'Self-harm', answer: '3' }] }),
+  )
+  await store.cancel(atRisk.id, act)
+  await store.read(({ requests }) => requests.unreadRisks())
+  await store.readScreening(atRisk.id, act)
+  await store.read(({ requests }) => requests.findOwn(partner.id, id))
+  await store.read(({ requests }) => requests.changesAfter(partner.id, null, 10))
   await store.listSubmitted(partner.id, 0)
   for (const intakesOnly of [true, false]) {
     for (const state of [undefined, 'waiting', 'unassigned', 'pending', 'declined'] as const) {

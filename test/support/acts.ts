@@ -100,6 +100,7 @@ export function actsOf({
       requests.endRequest(records, 'decline', id, act, reason),
     declineAll: (ids: readonly number[], act: Act, reason?: string) =>
       requests.endRequests(records, 'decline', ids, act, reason),
+    cancel: (id: number, act: Act) => requests.endRequest(records, 'cancel', id, act),
     close: (id: number, act: Act, reason?: string) => requests.endRequest(records, 'close', id, act, reason),
     acknowledge: (id: number, localOffsetMinutes: number, act: Act) =>
       store.change(

@@ -142,6 +142,18 @@ describeOnPostgres('postgres: query plans of all statements', () => {
       /between \$\d and \d+ and /,
       ['booking_requests_submitted', 'members_pkey'],
     ],
+    [
+      'a request of a partner',
+      /inner join "members".*"partner_id" = /,
+      ['booking_requests_pkey', 'members_pkey'],
+    ],
+    ['a page of changes', /"position" > \$\d/, ['booking_requests_position']],
+    ['the newest change of a partner', /^select max\("position"\)/, ['booking_requests_position']],
+    [
+      'the next position of a request',
+      /^update "booking_requests" set "position" = \(select/,
+      ['booking_requests_pkey', 'booking_requests_position'],
+    ],
     ['the notes of a request', /^select "id" from "request_notes" /, ['request_notes_request']],
     [
       'the expired retry receipts',
