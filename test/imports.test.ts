@@ -27,7 +27,8 @@ const mayImport: Record<string, readonly string[]> = {
   // db/sqlite reads the version of the program from package.json, because a backup contains this version.
   'db/sqlite': ['src/domain', 'src/scheduling', 'src/files', 'package.json', ...ofBothEngines],
   'db/postgres': ['src/domain', 'src/scheduling', ...ofBothEngines],
-  'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth'],
+  // src/http serves the guide for partners at /docs.
+  'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth', 'docs/integrating.md'],
   'src/cli': [
     'src/operations',
     'src/directory-files',
@@ -132,7 +133,9 @@ const processHomes: Record<string, Home> = {
   'the runtime: listening, hashing, compression, printing and storage': {
     what: /\bBun\./,
     where: [
-      ...['listening/listen', 'documents/docs', 'representation'].map((name) => `src/http/${name}.ts`),
+      ...['listening/listen', 'documents/docs', 'documents/page', 'representation'].map(
+        (name) => `src/http/${name}.ts`,
+      ),
       'src/cli',
       'db/sqlite',
       // db/settings.ts hashes the migrations.

@@ -1,35 +1,129 @@
-import { expect, test } from 'bun:test'
-import { Folder } from '../support/folder'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { Browser, chromium } from '../support/browser'
 import { startService } from '../support/service'
 
-const chromium = Bun.which('chromium')
-if (!chromium) console.warn('Chromium is not on the PATH; the browser test of the docs page is skipped.')
+if (!chromium) console.warn('Chromium is not on the PATH; the browser tests of the docs page are skipped.')
 
-test.skipIf(!chromium)(
-  'http: the docs page shows all four operations in a browser under its content security policy',
-  async () => {
-    const service = await startService()
-    using profile = new Folder()
-    const browser = Bun.spawn(
-      [
-        chromium as string,
-        ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-        ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-        ...['--enable-logging=stderr', `--user-data-dir=${profile.path}`],
-        ...['--virtual-time-budget=10000', '--dump-dom', `${service.baseUrl}/docs`],
-      ],
-      { stderr: 'pipe', timeout: 50_000 },
-    )
-    const [dom, log] = await Promise.all([browser.stdout.text(), browser.stderr.text()])
-    const shown = Array.from(dom.matchAll(/class="opblock [^"]*" id="([^"]+)"/g), ([, id]) => id)
-    expect(shown, log).toEqual([
-      'operations-Directory-listProviderRegions',
-      'operations-Directory-searchProviders',
-      'operations-Bookings-submitBookingRequest',
-      'operations-Members-lookUpMember',
-    ])
-    expect(log).not.toContain('Content Security Policy')
+/** Functions for the page: waiting, clicking, and checking with axe-core. */
+const inPage = `${readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')}
+const sleep = (millis) => new Promise((wake) => setTimeout(wake, millis))
+const until = async (isDone) => { while (!isDone()) await sleep(20) }
+const all = (selector) => [...document.querySelectorAll(selector)]
+const click = async (selector) => {
+  for (const each of all(selector)) each.click()
+  await sleep(200)
+}
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const faults = async () => {
+  const { violations, passes } = await axe.run(document, { runOnly: rules })
+  const { scrollWidth } = document.documentElement
+  return [
+    ...violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join('; ')),
+    ...(scrollWidth > innerWidth ? ['scrolls sideways: ' + scrollWidth] : []),
+    ...(passes.some(({ id }) => id === 'color-contrast') ? [] : ['axe checked no contrast']),
+  ]
+}
+`
+
+const booking = '#operations-Bookings-submitBookingRequest'
+
+describe.skipIf(!chromium)('http: the docs page in a browser', () => {
+  let service: Awaited<ReturnType<typeof startService>>
+  let browser: Browser
+  let operations: string[]
+  beforeAll(async () => {
+    service = await startService()
+    browser = await Browser.start()
+    const { paths } = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { operationId: string; tags: string[] }>>
+    }
+    operations = Object.values(paths)
+      .flatMap((methods) => Object.values(methods))
+      .map(({ operationId, tags }) => `operations-${tags[0]}-${operationId}`)
+  }, 60_000)
+  afterAll(async () => {
+    await browser[Symbol.asyncDispose]()
     await service.stop()
-  },
-  60_000,
-)
+  })
+
+  async function open(): Promise<void> {
+    await browser.open(`${service.baseUrl}/docs`)
+    await browser.evaluate(inPage)
+    await browser.evaluate(
+      `until(() => all('.opblock').length > 0 && all('#tokens:not([hidden])').length > 0)`,
+    )
+  }
+
+  test('shows the guide, then all operations, under its content security policy', async () => {
+    await browser.show(1280, 'light')
+    await open()
+    const shown = await browser.evaluate<string[]>(`all('.opblock').map(({ id }) => id)`)
+    expect(operations).toContain(booking.slice(1))
+    expect(shown.toSorted()).toEqual(operations.toSorted())
+    const first = `document.elementFromPoint(innerWidth / 2, 400).closest('article') !== null`
+    expect(await browser.evaluate(first)).toBe(true)
+    expect(browser.errors).toEqual([])
+  }, 60_000)
+
+  test.each([
+    [1280, 'light'],
+    [1280, 'dark'],
+    [420, 'light'],
+    [420, 'dark'],
+  ] as const)(
+    'has no fault that axe finds, closed and opened: %d px, %s',
+    async (width, scheme) => {
+      await browser.show(width, scheme)
+      await open()
+      const found: Record<string, string[]> = { closed: await browser.evaluate('faults()') }
+      for (const id of operations) {
+        const opened = `click('.is-open .opblock-summary-control').then(() => click('#${id} .opblock-summary-control'))`
+        found[id] = await browser.evaluate(`${opened}.then(faults)`)
+      }
+      await browser.evaluate(`click('.opblock:not(.is-open) .opblock-summary-control')`)
+      for (const part of ['.folded button', '.try-out__btn', '.tablinks:not(.active)']) {
+        found[part] = await browser.evaluate(`click('${part}').then(faults)`)
+      }
+      expect(found).toEqual(Object.fromEntries(Object.keys(found).map((name) => [name, []])))
+    },
+    300_000,
+  )
+
+  test('an opened booking is at most a third error responses, and each opens with a click', async () => {
+    await browser.show(1280, 'light')
+    await open()
+    await browser.evaluate(`click('${booking} .opblock-summary-control')`)
+    const [whole, folded] = await browser.evaluate<[number, number]>(`[
+      all('${booking}')[0].offsetHeight,
+      all('.folded').reduce((height, row) => height + row.offsetHeight, 0),
+    ]`)
+    expect(folded).toBeGreaterThan(0)
+    expect(folded).toBeLessThan(whole / 3)
+    expect(await browser.evaluate(`all('.response[data-code="409"]').length`)).toBe(0)
+    await browser.evaluate(
+      `all('.folded button').find(({ textContent }) => textContent.startsWith('409')).click()`,
+    )
+    await browser.evaluate(`until(() => all('.response[data-code="409"]').length === 1)`)
+  }, 60_000)
+
+  test('a click on a token authorizes the calls of the page', async () => {
+    await open()
+    await browser.evaluate(`click('#tokens input')`)
+    await browser.evaluate(`click('#operations-Directory-listProviderRegions .opblock-summary-control')`)
+    await browser.evaluate(`click('.try-out__btn').then(() => click('.execute'))`)
+    await browser.evaluate(`until(() => all('.live-responses-table .response-col_status').length > 0)`)
+    const shown = await browser.evaluate<string>(`all('.live-responses-table')[0].textContent`)
+    expect(shown).toContain('200Response body')
+  }, 60_000)
+
+  test('the guide can be read with scripts off', async () => {
+    await browser.send('Emulation.setScriptExecutionDisabled', { value: true })
+    await browser.send('Page.navigate', { url: `${service.baseUrl}/docs` })
+    const { root } = (await browser.send('DOM.getDocument', { depth: 0 })) as { root: { nodeId: number } }
+    const { outerHTML } = await browser.send('DOM.getOuterHTML', { nodeId: root.nodeId })
+    expect(outerHTML).toContain('id="the-flow"')
+    expect(outerHTML).toContain('This list needs JavaScript')
+    await browser.send('Emulation.setScriptExecutionDisabled', { value: false })
+  }, 60_000)
+})

@@ -6,7 +6,10 @@ export const root = new URL('../..', import.meta.url).pathname
 
 export const operating = 'docs/operating.md'
 
-export function blocksOf(page: string, language: 'sh' | 'sql' | 'console' = 'sh'): string[] {
+export function blocksOf(
+  page: string,
+  language: 'sh' | 'sql' | 'console' | 'ts' | 'python' = 'sh',
+): string[] {
   const text = readFileSync(join(root, page), 'utf8')
   const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))
   return [...blocks].map(([, commands = '']) => commands)

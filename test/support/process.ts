@@ -37,6 +37,7 @@ function fingerprintSources(): string {
     'src/**',
     'db/**',
     'fixtures/**',
+    'docs/integrating.md',
     'deploy/release/**',
     'test/support/*.ts',
     '*.json',

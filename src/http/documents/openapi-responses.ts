@@ -21,6 +21,12 @@ const headers: Record<string, Json> = {
   ...requestIdHeader,
 }
 
+export const codesTable = `| \`X-Error-Code\` | Status | When | What to do |
+|---|---|---|---|
+${Object.entries(errorCodes)
+  .map(([code, { status, when, remedy }]) => `| \`${code}\` | ${status} | ${when} | ${remedy} |`)
+  .join('\n')}`
+
 /** Returns the error responses by status. For a named response, it is a reference with the endpoint's error codes. */
 export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<string, Json>> {
   const words = Object.entries(refusalsOf(endpoint)) as [ErrorCode, string][]

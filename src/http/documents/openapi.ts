@@ -9,39 +9,29 @@ import { routeOf } from '../gate'
 import { requestIdHeader } from '../log'
 import { rateHeaders } from '../rate-limits'
 import { RevalidationHeaders, revalidationHeaders } from '../respond'
-import { errorResponsesOf, type Json, mapValues, type Operation, sharedResponses } from './openapi-responses'
-
-/** The contract's version, not the program's. */
-const contractVersion = '1.0.0'
+import {
+  codesTable,
+  errorResponsesOf,
+  type Json,
+  mapValues,
+  type Operation,
+  sharedResponses,
+} from './openapi-responses'
 
 const description = `Search providers, read their availability, submit booking requests and intakes, and look up
-members. Only servers may call this API.
-
-Authenticate every call with the token that the operator issued: \`Authorization: Bearer TOKEN\`. Keep the token on
-trusted servers. It must not reach a browser, an app or a log. To try out calls in a browser, use a sandbox.
-
-Slot times are in UTC. Send the times of a slot back exactly as received.
-
-Searches and lists of regions return an \`ETag\`. Send it as \`If-None-Match\`. If nothing has changed, the response is
-304 without a body. The responses are compressed with zstd or gzip if \`Accept-Encoding\` names one of them.
-
-Each partner has two rate limits, one for reads and one for bookings. Each response shows the limit that applies to it in
-\`RateLimit-Policy\` and \`RateLimit\`. A search costs 1 plus its \`page_size\`; a booking or intake costs 1,
-and 1 more for each full 8 KiB of its body; every other call costs 1. The quota refills evenly. A call that exceeds the remaining quota gets 429. Retry it after \`Retry-After\` seconds.
+members. Only servers may call this API, with the token that the operator issued: \`Authorization: Bearer TOKEN\`. It must
+not reach a browser, an app or a log. The guide is at \`/docs\`.
 
 Errors have a \`message\` for people and an \`X-Error-Code\` header for programs. Query parameters and body fields that
 are not described here are ignored. The sandbox reports fields that look misspelled in \`X-Sandbox-Warning\`.
 
-| \`X-Error-Code\` | Status | When | What to do |
-|---|---|---|---|
-${Object.entries(errorCodes)
-  .map(([code, { status, when, remedy }]) => `| \`${code}\` | ${status} | ${when} | ${remedy} |`)
-  .join('\n')}`
+${codesTable}`
 
 const head = {
   info: {
     title: 'Partner Intake and Scheduling API',
-    version: contractVersion,
+    // The contract's version, not the program's.
+    version: '1.0.0',
     description,
     license: { name: 'MIT', identifier: 'MIT' },
   },
