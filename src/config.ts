@@ -1,6 +1,6 @@
 import { type CertificateFiles, isDatabaseAddress, parseDatabaseAddress } from './domain/addresses'
 import { Refusal } from './domain/errors'
-import { type Limits, perHour, perMinute } from './domain/limits'
+import { type Limits, noRates, perHour, perMinute } from './domain/limits'
 import type { DatabaseLogin, DatabaseSetting } from './domain/ports/database'
 import type { ServerOptions } from './serving'
 import {
@@ -54,7 +54,7 @@ export function requireOwnRuntime(environment: Environment = process.env): void 
 /** @throws Refusal settings_invalid, listing every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
   // Removes the flags of the command set-rates. They have the names of settings, but apply to one partner.
-  const { readsPerMinute: _, bookingsPerMinute: __, intakesPerHour: ___, ...settings } = flags
+  const settings = Object.fromEntries(Object.entries(flags).filter(([name]) => !(name in noRates)))
   return toStorageConfig(environment, readSettings(environment, settings, ['database']))
 }
 

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, gte, lt, lte, max, ne, or, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, max, ne, or, sql } from 'drizzle-orm'
 import {
   type AuditChain,
   type AuditEntry,
@@ -141,6 +141,7 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
     conflictAt: whenCalled(() => conflictQuery(engine)),
     list: whenCalled(() => auditLists(engine)),
     countRefusals: whenCalled(() => refusalCounts(engine)),
+    countEmailConflicts: whenCalled(() => conflictCounts(engine)),
     listReviewed: whenCalled(() => listReviewed(engine)),
     head: (): MaybePromise<AuditHead> => then(stand(log), headOfLog),
     verify: (noted: AuditHead | null) => verifyLog(walked, noted),
@@ -256,6 +257,20 @@ function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
         : ofOne({ since, most, record: `partner ${partnerId}` })
     return then(counted, countedRefusals)
   }
+}
+
+function conflictCounts({ db, tables: { audit }, prepare }: QueryEngine) {
+  const { after } = placeholders('after')
+  const lastAt = max(audit.at).mapWith(Number)
+  const counted = ['member.email-conflict', 'partner.email-limit'] as const
+  const counts = prepare(
+    db
+      .select({ record: audit.actor, outcome: audit.outcome, count: count(), lastAt })
+      .from(audit)
+      .where(and(inArray(audit.action, counted), gt(audit.at, after)))
+      .groupBy(audit.actor, audit.outcome),
+  )
+  return (after: number): MaybePromise<RefusalCount[]> => then(counts({ after }), countedRefusals)
 }
 
 /** Returns the requests whose screening answers were read by staff. Seeing the flag in a list does not count. */

@@ -10,6 +10,7 @@ export const auditActions = [
   'partner.set-organization',
   'partner.set-rates',
   'partner.set-networks',
+  'partner.email-limit',
   'token.issue',
   'token.rotate',
   'token.revoke',

@@ -20,18 +20,27 @@ export interface PartnerRates {
   readonly readsPerMinute: RateOverride
   readonly bookingsPerMinute: RateOverride
   readonly intakesPerHour: RateOverride
+  readonly emailConflictsPerHour: RateOverride
 }
 
-/** For example `reads 60, bookings default per minute, intakes default per hour`. */
-export function ratesText({ readsPerMinute, bookingsPerMinute, intakesPerHour }: PartnerRates): string {
-  const perMinute = `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} per minute`
-  return `${perMinute}, intakes ${intakesPerHour ?? 'default'} per hour`
+export const noRates: PartnerRates = {
+  readsPerMinute: null,
+  bookingsPerMinute: null,
+  intakesPerHour: null,
+  emailConflictsPerHour: null,
+}
+
+/** For example `reads 60, bookings default per minute, intakes default, e-mail conflicts default per hour`. */
+export function ratesText(rates: PartnerRates): string {
+  const of = (name: keyof PartnerRates) => rates[name] ?? 'default'
+  const perMinute = `reads ${of('readsPerMinute')}, bookings ${of('bookingsPerMinute')} per minute`
+  return `${perMinute}, intakes ${of('intakesPerHour')}, e-mail conflicts ${of('emailConflictsPerHour')} per hour`
 }
 
 /** Returns the partner's own limit if there is one, otherwise the limit of the service. */
-export function rateFor(rate: Rate | null, override: RateOverride, per = perMinute): Rate | null {
-  if (override === null) return rate
-  return override === 'off' ? null : per(override)
+export function limitFor<T>(usual: T | null, override: RateOverride, of: (most: number) => T): T | null {
+  if (override === null) return usual
+  return override === 'off' ? null : of(override)
 }
 
 /** Returns the share of one node in a rate for all nodes. The share is at least 1. */

@@ -184,8 +184,9 @@ class Gate {
       const { now, version } = identity
       const given = validated(endpoint, { params, headers: request.headers, query, body })
       const turn = queue.turnsOf(partnerId)
-      const authenticated = { version, again: () => versionNow(context, token, address) }
       const caller = callerOf(identity)
+      const again = () => identifyAgain(context, token, address)
+      const authenticated = { version, partner: caller.partner, again }
       const intake = () => spendIntake(caller.partner, entry.headers)
       const running = endpoint.handle({ ...given, caller, now, bytes, authenticated, turn, intake })
       entry.isLate ||= running instanceof Promise
@@ -275,11 +276,10 @@ function identityOf(
   return { kid: key.kid, partner: key.partner, now, version }
 }
 
-/** Authenticates again before a decision is retried. Returns the directory version that was used. */
-async function versionNow(context: Context, token: string, address: string): Promise<Version> {
+async function identifyAgain(context: Context, token: string, address: string): Promise<Identity> {
   const identity = await identify(context, token, address)
   callerOf(identity)
-  return identity.version
+  return identity
 }
 
 /** @throws Refusal organization_not_configured or organization_deactivated */

@@ -1,7 +1,7 @@
 import { networkOf } from '../domain/addresses'
 import { Refusal } from '../domain/errors'
 import { type BudgetState, Limiter } from '../domain/limiter'
-import { perHour, type Rate, rateFor, shareOf } from '../domain/limits'
+import { limitFor, perHour, perMinute, type Rate, shareOf } from '../domain/limits'
 import type { Partner } from '../domain/partner'
 import type { Clock } from '../domain/ports/time'
 import type { Context } from '../operations/context'
@@ -40,7 +40,7 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   const limiters = { reads: new Limiter<number>(), bookings: new Limiter<number>() }
   return (name, partner, cost, headers) => {
     // Each node applies an equal share of the limit. The headers show this share.
-    const rate = shareOf(rateFor(limits[name], partner[`${name}PerMinute`]), limits.nodes)
+    const rate = shareOf(limitFor(limits[name], partner[`${name}PerMinute`], perMinute), limits.nodes)
     if (!rate) return null
     const budget = limiters[name].spend(partner.id, rate, cost, clock.now())
     setRateHeaders(name, rate, budget, headers)
@@ -52,7 +52,7 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
 export function intakeBudgets({ limits, clock }: Context) {
   const limiter = new Limiter<number>()
   return (partner: Partner, headers: Headers): IntakeBudget => {
-    const rate = shareOf(rateFor(limits.intakes, partner.intakesPerHour, perHour), limits.nodes)
+    const rate = shareOf(limitFor(limits.intakes, partner.intakesPerHour, perHour), limits.nodes)
     if (!rate) return { refusal: null, giveBack() {} }
     const budget = limiter.spend(partner.id, rate, 1, clock.now())
     const refusal = limitRefusal('rate_limited', budget)

@@ -44,6 +44,8 @@ export class Notebook {
   readonly #lookUps = new Map<number, LineBuffer>()
   readonly #addresses = new Map<number, LineBuffer>()
   readonly #recent = new Map<string, number>()
+  readonly #limited = new LineBuffer(minuteMillis, maxRefusals, maxKept, true)
+  readonly #counted = [this.#proven, this.#refusals, this.#limited]
   #flushing: Promise<void> = Promise.resolve()
   /** The next flush, shared by all waiting callers; null if no caller waits. */
   #next: Promise<void> | null = null
@@ -76,8 +78,7 @@ export class Notebook {
   noteAddress(kid: string, partnerId: number, address: string, now: number): void {
     const [use, day] = [`${kid} ${address}`, startOf(now, dayMillis)]
     if (this.#recent.get(use) === day) return
-    if (this.#recent.size >= maxRecent) this.#recent.clear()
-    this.#recent.set(use, day)
+    this.#remember(use, day)
     const buffer = this.#addresses.get(partnerId) ?? new LineBuffer(dayMillis, maxAddresses, maxAddresses + 1)
     this.#addresses.set(partnerId, buffer)
     const partner = `partner ${partnerId}`
@@ -86,12 +87,28 @@ export class Notebook {
     buffer.note(line, { outcome: moreAddresses })
   }
 
+  /** Notes a person refused by the limit of e-mail conflicts, once an hour. At most two lines a minute for each partner. */
+  noteLimited(partnerId: number, externalUserId: string, now: number): void {
+    const person = `${partnerId} ${externalUserId}`
+    const last = this.#recent.get(person)
+    if (last !== undefined && now - last < hourMillis) return
+    this.#remember(person, now)
+    const [partner, outcome] = [`partner ${partnerId}`, 'email_conflicts_limited' satisfies Kind]
+    const line = { at: now, actor: partner, action: 'partner.email-limit' as const, record: partner, outcome }
+    this.#limited.note(line, {})
+  }
+
+  #remember(use: string, at: number): void {
+    if (this.#recent.size >= maxRecent) this.#recent.clear()
+    this.#recent.set(use, at)
+  }
+
   /**
    * Writes the collected records. Lines that cannot be written stay for the next flush.
    * @param now ms; numbers of minutes that are over by then are written too
    */
   flush(store: Store, now?: number): Promise<void> {
-    if (now !== undefined) for (const buffer of [this.#refusals, this.#proven]) buffer.endPeriod(now)
+    if (now !== undefined) for (const buffer of this.#counted) buffer.endPeriod(now)
     // Two flushes at once would write the same lines. All waiting callers share the next flush, because one flush per caller
     // would take long after an outage.
     this.#next ??= this.#flushing
@@ -106,7 +123,7 @@ export class Notebook {
 
   async #write(store: Store): Promise<void> {
     const ofPartners = [...this.#lookUps.values(), ...this.#addresses.values()]
-    for (const buffer of [this.#proven, this.#refusals, ...ofPartners]) await buffer.write(store)
+    for (const buffer of [...this.#counted, ...ofPartners]) await buffer.write(store)
     const uses = new Map(this.#uses)
     if (uses.size > 0) await store.noteKeyUses(uses)
     for (const [kid, at] of uses) {

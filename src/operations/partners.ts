@@ -7,10 +7,12 @@ import {
   decidePartnerRates,
   decideRename,
 } from '../domain/decisions/partners'
-import type { PartnerRates } from '../domain/limits'
+import type { Kind } from '../domain/errors'
+import { limitFor, type PartnerRates } from '../domain/limits'
 import { type Organization, type Partner, requireName } from '../domain/partner'
 import type { Facts } from '../domain/ports/store'
 import { type Decision, decideState } from '../domain/ports/writes'
+import { hourMillis } from '../scheduling/calendar'
 import { type Records, thenShow } from './context'
 
 /** @throws Refusal field_invalid for an invalid name, name_taken */
@@ -114,6 +116,21 @@ export function setPartnerRates(
   act: Act,
 ): Promise<void> {
   return changePartner(records, partner, act, (found) => decidePartnerRates(found, rates))
+}
+
+/** Lists the partners from half of their limit of e-mail conflicts on. Counts the hour before `now` (ms). */
+export async function listEmailConflicts({ store }: Records, serviceLimit: number | null, now: number) {
+  const [partners, counts] = await store.read(({ partners, audit }) =>
+    Promise.all([partners.list(), audit.countEmailConflicts(now - hourMillis)]),
+  )
+  return partners.flatMap(({ id, name, emailConflictsPerHour }) => {
+    const limit = limitFor(serviceLimit, emailConflictsPerHour, Number)
+    const countOf = (kind: Kind) =>
+      counts.find(({ partnerId, reason }) => partnerId === id && reason === kind)?.count ?? 0
+    const conflicts = countOf('email_taken')
+    if (limit === null || conflicts < limit / 2) return []
+    return [{ partnerId: id, partner: name, conflicts, limit, refused: countOf('email_conflicts_limited') }]
+  })
 }
 
 /** Sets the networks (comma-separated CIDR) from which a partner's tokens are accepted; null for any. */

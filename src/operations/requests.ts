@@ -25,6 +25,7 @@ import {
   unscreened,
 } from '../domain/decisions/transitions'
 import { Refusal } from '../domain/errors'
+import { limitFor } from '../domain/limits'
 import type { Partner } from '../domain/partner'
 import type { Version } from '../domain/ports/directory-feed'
 import type { ChangePage } from '../domain/ports/store'
@@ -37,8 +38,9 @@ import { noteAct } from './maintenance'
 /** The caller's authentication, and the directory version that contained the token. */
 export interface Authenticated {
   readonly version: Version
-  /** Authenticates again and returns the new version. @throws Refusal if token, partner or organization became invalid */
-  again(): Promise<Version>
+  readonly partner: Partner
+  /** Authenticates again. @throws Refusal if token, partner or organization became invalid */
+  again(): Promise<Pick<Authenticated, 'version' | 'partner'>>
 }
 
 /**
@@ -55,19 +57,25 @@ export function submitBookingRequest(
   now: number,
   authenticated?: Authenticated,
 ) {
-  const { directory, store, limits } = context
-  const { slot } = submission
-  let version = authenticated?.version
+  const { directory, store, limits, notebook } = context
+  const { slot, partnerId, externalUserId } = submission
+  let caller: Pick<Authenticated, 'version' | 'partner'> | undefined = authenticated
   return decideOnFreshSnapshot(context, async (round) => {
-    if (round > 0) version = await authenticated?.again()
-    return store.submit({
+    if (round > 0) caller = await authenticated?.again()
+    const ownLimit = caller?.partner.emailConflictsPerHour ?? null
+    const submitted = store.submit({
       ...submission,
       // Uses the version from the authentication: if the token was revoked since then, the draft must become stale.
-      version: version ?? directory.version,
+      version: caller?.version ?? directory.version,
       ...(slot ? locateSlot(directory, slot, now) : nowhere),
       authorizationNumber: slot && newAuthorizationNumber(),
       submittedAt: now,
-      limits,
+      limits: { ...limits, emailConflicts: limitFor(limits.emailConflicts, ownLimit, Number) },
+    })
+    return submitted.catch((error) => {
+      const isLimited = error instanceof Refusal && error.kind === 'email_conflicts_limited'
+      if (isLimited) notebook.noteLimited(partnerId, externalUserId, now)
+      throw error
     })
   })
 }

@@ -1,11 +1,11 @@
 import { keyStateAt } from '../domain/partner'
 import type { FoundServer, ServerNote } from '../domain/ports/maintenance'
 import { countShiftedBookings } from './check-bookings'
-import type { Records } from './context'
+import type { Context, Records } from './context'
 import { countRefusalsToday, maxCounted } from './find-records'
 import { clockBehind } from './maintenance'
 import type { Clocks } from './members'
-import { listPartners } from './partners'
+import { listEmailConflicts, listPartners } from './partners'
 import { listUnreadRisk } from './queue'
 import { concernsAbout, listAddresses, listTokens } from './tokens'
 
@@ -18,7 +18,13 @@ export type AskServer = (server: ServerNote) => Promise<Exclude<ServerState, 'do
 export type Status = Awaited<ReturnType<typeof readStatus>>
 
 /** Returns the state of the service at `now` (ms). Decrypts screening answers only to count requests at risk. */
-export async function readStatus(records: Records, clocks: Clocks, ask: AskServer, now: number) {
+export async function readStatus(
+  records: Records,
+  clocks: Clocks,
+  ask: AskServer,
+  now: number,
+  conflictLimit: number | null,
+) {
   const { store, maintenance } = records
   const partners = await listPartners(records)
   const names = new Map(partners.map(({ id, name }) => [id, name]))
@@ -54,6 +60,7 @@ export async function readStatus(records: Records, clocks: Clocks, ask: AskServe
     }),
     /** False if only the newest refusals were counted. */
     isRefusedWhole: refused.reduce((sum, { lines }) => sum + lines, 0) < maxCounted,
+    emailConflicts: await listEmailConflicts(records, conflictLimit, now),
     movedBookings: await countShiftedBookings(records, clocks, now),
     /** False if a record differs from the audit log. */
     isTraced: (await maintenance.checkRecords(now)).state === 'ok',
@@ -95,12 +102,13 @@ async function measureUnreadRisk(records: Records, now: number) {
 /** The values for the metrics. Instants are in ms. */
 export type RecordMeasures = Awaited<ReturnType<typeof measureRecords>>
 
-/** Returns the times of the last backups, and counts waiting intakes and unread risk. The cost grows only with open requests. */
-export async function measureRecords(records: Records) {
+/** Returns the times of the last backups, and counts people who wait. The cost does not grow with history. */
+export async function measureRecords(records: Records & Pick<Context, 'limits'>) {
   return {
     ...(await records.maintenance.findLastBackups()),
     ...(await countIntakes(records)),
     unreadRisk: await measureUnreadRisk(records, records.clock.now()),
+    emailConflicts: await listEmailConflicts(records, records.limits.emailConflicts, records.clock.now()),
     behindMillis: await clockBehind(records),
   }
 }

@@ -150,7 +150,7 @@ function onOwnRequest(
   attempt: (request: OwnRequest, version: Authenticated['version']) => Promise<OwnRequest | 'stale'>,
 ): Promise<OwnRequest> {
   return decideOnFreshSnapshot(context, async (round) => {
-    const version = round === 0 ? authenticated.version : await authenticated.again()
+    const { version } = round === 0 ? authenticated : await authenticated.again()
     const request = await context.store.read(({ requests }) => requests.findOwn(partnerId, requestId))
     return attempt(requireOwn(request, partnerId), version)
   })

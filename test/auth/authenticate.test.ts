@@ -19,6 +19,7 @@ const partner = {
   readsPerMinute: null,
   bookingsPerMinute: null,
   intakesPerHour: null,
+  emailConflictsPerHour: null,
   networks: null,
 }
 

@@ -17,6 +17,7 @@ const well: Status = {
   isRefusedWhole: true,
   tokenConcerns: [],
   usedFrom: [],
+  emailConflicts: [],
   movedBookings: 0,
   isTraced: true,
 }
@@ -42,6 +43,7 @@ test('cli: the hints of status are at most ten, most urgent first, and fit a ter
     backups: { backedUpAt: at, drilledAt: null },
     nextCutover: { partner: 'Lantern', at },
     refused: [refusal],
+    emailConflicts: [{ partner: 'Lantern', partnerId: 1, conflicts: 20, limit: 20, refused: 7 }],
     movedBookings: 2,
   }
   const lines = firstAid(sick, true)
@@ -52,6 +54,7 @@ test('cli: the hints of status are at most ten, most urgent first, and fit a ter
     '1 intake without a provider: anteroom request list --intakes',
     'the last backup is too old: anteroom backup FILE',
     'no restore was ever tested: anteroom backup drill',
+    'Lantern, 20 of 20 e-mail conflicts: call it, then anteroom partner set-rates',
     'tokens were refused: anteroom token verify --kid KID',
     'Lantern needs its new token by 2026-12-01T12:00:00Z: anteroom token list',
   ])

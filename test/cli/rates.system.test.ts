@@ -57,18 +57,20 @@ describe('cli: rate limits', () => {
     await using service = await operator.serve()
     const setRates = (...flags: string[]) => operator.do('partner', 'set-rates', 'Lantern', ...flags)
     expect(await setRates('--reads-per-minute', '3', '--bookings-per-minute', 'off')).toBe(
-      'Partner Lantern: reads 3, bookings off per minute, intakes default per hour.\n',
+      'Partner Lantern: reads 3, bookings off per minute, intakes default, e-mail conflicts default per hour.\n',
     )
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=3;w=60')
     expect(policyOf(await service.post(booking('m-1'), token))).toBeNull()
     const shown = await operator.do('partner', 'show', 'Lantern')
-    expect(shown).toMatch(/\nrates +reads 3, bookings off per minute, intakes default per hour\n/)
+    expect(shown).toMatch(
+      /\nrates +reads 3, bookings off per minute, intakes default, e-mail conflicts default per hour\n/,
+    )
     expect(await operator.ask<object>('partner', 'show', 'Lantern')).toMatchObject({
       readsPerMinute: 3,
       bookingsPerMinute: 'off',
     })
     expect(await setRates('--bookings-per-minute', 'default')).toBe(
-      'Partner Lantern: reads 3, bookings default per minute, intakes default per hour.\n',
+      'Partner Lantern: reads 3, bookings default per minute, intakes default, e-mail conflicts default per hour.\n',
     )
     expect(policyOf(await service.post(booking('m-1'), token))).toBe('"bookings";q=600;w=60')
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=3;w=60')
@@ -81,7 +83,10 @@ describe('cli: rate limits', () => {
   })
 
   test.each([
-    [[], 'error: give at least one of --reads-per-minute, --bookings-per-minute and --intakes-per-hour\n'],
+    [
+      [],
+      'error: give at least one of --reads-per-minute, --bookings-per-minute, --intakes-per-hour and --email-conflicts-per-hour\n',
+    ],
     [
       ['--reads-per-minute', '0'],
       "error: option '--reads-per-minute <n>' must be off, default or a whole number from 1\n",

@@ -28,6 +28,7 @@ test('cli: status is up while the service answers, and down after it was stopped
     tokenConcerns: [],
     usedFrom: [],
     refusedToday: { kinds: [], ofAll: true },
+    emailConflicts: [],
     movedBookings: 0,
     recordsTraced: true,
     firstAid: ['no backup was ever made: anteroom backup FILE'],

@@ -1121,6 +1121,31 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect((await of(0, 12))[0]).toEqual(countOf(11, claimed, 4, 8, 45))
     })
 
+    test('e-mail conflicts and people refused by their limit are counted by partner', async () => {
+      await using place = await open()
+      const { store } = place
+      const lineOf = (at: number, actor: string, isConflict: boolean, outcome: string) => ({
+        ...{ at: now + at, actor, record: isConflict ? `member ${at}` : actor, outcome },
+        action: isConflict ? ('member.email-conflict' as const) : ('partner.email-limit' as const),
+      })
+      await store.appendAudit([
+        lineOf(0, 'partner 1', true, 'email_taken'),
+        lineOf(1, 'partner 1', true, 'email_taken'),
+        lineOf(2, 'partner 1', true, 'email_taken'),
+        lineOf(3, 'partner 1', false, 'email_conflicts_limited'),
+        lineOf(4, 'partner 1', false, 'email_conflicts_limited, 7 more'),
+        lineOf(5, 'partner 2', true, 'email_taken'),
+        { ...lineOf(6, 'partner 1', true, 'done'), action: 'member.look-up' },
+      ])
+      const of = async (after: number) =>
+        (await store.countEmailConflicts(now + after))
+          .map(({ partnerId, reason, count }) => [partnerId, reason, count])
+          .sort()
+      const others = [2, 'email_taken', 1]
+      expect(await of(0)).toEqual([[1, 'email_conflicts_limited', 8], [1, 'email_taken', 2], others])
+      expect(await of(4)).toEqual([others])
+    })
+
     test('a log search finds the request ids of a member until the member is erased', async () => {
       await using place = await open()
       const { store } = place

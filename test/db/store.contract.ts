@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { slotMillis } from '../../src/domain/booking-request'
-import { unlimited } from '../../src/domain/limits'
+import { noRates, unlimited } from '../../src/domain/limits'
 import type { Partner } from '../../src/domain/partner'
 import type { DirectoryChanges, Version } from '../../src/domain/ports/directory-feed'
 import { absencesOf, defaultStaffFields, type Provider } from '../../src/domain/provider'
@@ -515,7 +515,7 @@ export function storeContract(open: () => Promise<Place>): void {
     test('new organizations and partners are returned as added, and active', async () => {
       await using place = await open()
       const { store } = place
-      const usual = { readsPerMinute: null, bookingsPerMinute: null, intakesPerHour: null, networks: null }
+      const usual = { ...noRates, networks: null }
       const organization = await store.addOrganization('Harbour', act)
       expect(organization).toEqual({ id: expect.any(Number), name: 'Harbour', active: true })
       const partner = await store.addPartner('Harbourlight', organization.id, act)

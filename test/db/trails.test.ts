@@ -114,10 +114,11 @@ describe('db: records that were changed without the service', () => {
     expect(await filled.records()).toEqual([])
     await store.setPartnerRates(partner.id, { bookingsPerMinute: 'off' }, actAt(now))
     expect(await filled.records()).toEqual([])
-    filled.sql('UPDATE partners SET bookings_per_minute = 7, intakes_per_hour = 9')
+    const rates = 'bookings_per_minute = 7, intakes_per_hour = 9, email_conflicts_per_hour = 0'
+    filled.sql(`UPDATE partners SET ${rates}`)
     const was = 'reads 5, bookings off per minute, intakes default per hour'
     expect(await filled.records()).toEqual([
-      `partner 1 (Harbourlight) has reads 5, bookings 7 per minute, intakes 9 per hour, but line N (partner.set-rates) says ${was}`,
+      `partner 1 (Harbourlight) has reads 5, bookings 7 per minute, intakes 9, e-mail conflicts off per hour, but line N (partner.set-rates) says ${was}`,
     ])
   })
 

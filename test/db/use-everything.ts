@@ -138,6 +138,7 @@ export async function callStore(place: Place): Promise<void> {
   for (const partnerId of [undefined, partner.id]) {
     await store.countRefusals({ since: now, most: 9, partnerId })
   }
+  await store.countEmailConflicts(now)
   await store.auditHead()
   await store.verifyAudit(null)
   await load(place, [ontario, quebec], [])

@@ -7,13 +7,14 @@ import {
   decideRename,
 } from '../../src/domain/decisions/partners'
 import { Refusal } from '../../src/domain/errors'
+import { noRates } from '../../src/domain/limits'
 import { decideState } from '../../src/domain/ports/writes'
 import { act, done, now, organization, partner } from './values'
 
 const noOrganization = new Refusal('record_unknown', 'there is no such organization')
 const noPartner = new Refusal('record_unknown', 'there is no such partner')
 const answer = expect.any(Function)
-const usual = { readsPerMinute: null, bookingsPerMinute: null, intakesPerHour: null, networks: null }
+const usual = { ...noRates, networks: null }
 
 describe('domain: an organization', () => {
   test('is added as active', () => {
@@ -99,6 +100,10 @@ describe('domain: a partner', () => {
     expect(done(decidePartnerRates(partner, { bookingsPerMinute: null })).writes).toEqual([
       { set: 'partner', id: 3, to: { bookingsPerMinute: null } },
     ])
+    expect(done(decidePartnerRates(partner, { emailConflictsPerHour: 200 })).audit).toMatchObject({
+      outcome:
+        'done: reads default, bookings default per minute, intakes default, e-mail conflicts 200 per hour',
+    })
     expect(decidePartnerRates(null, { readsPerMinute: 1 })).toEqual(noPartner)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type BudgetState, Limiter } from '../../src/domain/limiter'
-import { perMinute, type Rate, rateFor } from '../../src/domain/limits'
+import { limitFor, perMinute, type Rate } from '../../src/domain/limits'
 import { times } from '../support/long'
 
 const now = Date.UTC(2026, 11, 1, 12)
@@ -194,10 +194,10 @@ describe('domain: a changed rate limit', () => {
 
   test('of one partner overrides the limit of the service, and off means no limit', () => {
     const service = perMinute(5)
-    expect(rateFor(service, null)).toBe(service)
-    expect(rateFor(null, null)).toBeNull()
-    expect(rateFor(service, 'off')).toBeNull()
-    expect(rateFor(null, 7)).toEqual({ most: 7, seconds: 60 })
+    expect(limitFor(service, null, perMinute)).toBe(service)
+    expect(limitFor(null, null, perMinute)).toBeNull()
+    expect(limitFor(service, 'off', perMinute)).toBeNull()
+    expect(limitFor(null, 7, perMinute)).toEqual({ most: 7, seconds: 60 })
   })
 })
 

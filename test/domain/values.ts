@@ -52,6 +52,7 @@ export const partner: Partner = {
   readsPerMinute: null,
   bookingsPerMinute: null,
   intakesPerHour: null,
+  emailConflictsPerHour: null,
   networks: null,
   organization,
 }

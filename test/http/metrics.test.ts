@@ -272,6 +272,7 @@ const onServer = (databaseBytes: number | null, clockDifferenceMillis: number | 
 const none = {
   ...{ backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null, behindMillis: 0 },
   unreadRisk: { count: 0, oldestAt: null },
+  emailConflicts: [],
 }
 
 function measured(different: Partial<Measured> = {}): Measured {
@@ -279,6 +280,7 @@ function measured(different: Partial<Measured> = {}): Measured {
   const oldest = {
     ...{ backedUpAt: 1_000, drilledAt: 2_000, intakes: 2, oldestIntakeAt: 3_000 },
     ...{ unreadRisk, behindMillis: 1_500 },
+    emailConflicts: [{ partner: 'Canary', partnerId: 7, conflicts: 20, limit: 20, refused: 31 }],
   }
   return {
     requests: new RequestMeasures(),
@@ -315,11 +317,13 @@ test('http: metrics show instants in seconds and omit unknown instants', async (
     'anteroom_unassigned_intake_oldest_timestamp_seconds 3',
     'anteroom_certificate_expiry_timestamp_seconds 4',
     'anteroom_clock_behind_seconds 1.5',
+    'anteroom_email_conflicts{partner="7"} 20',
+    'anteroom_email_conflicts_refused_people{partner="7"} 31',
   ]) {
     expect(known.split('\n')).toContain(line)
   }
   const unknown = await metricsOf({ records: async () => none, certificateEndsAt: () => null })
-  expect(unknown).not.toMatch(/_(last|oldest|expiry)_timestamp/)
+  expect(unknown).not.toMatch(/_(last|oldest|expiry)_timestamp|anteroom_email/)
   expect(unknown).toContain('\nanteroom_unassigned_intakes 0\n')
   expect(unknown).toContain('\nanteroom_unread_risk 0\n')
   expect(unknown).toContain('\nanteroom_clock_behind_seconds 0\n')

@@ -73,6 +73,35 @@ describe('operations: the notebook', () => {
     ])
   })
 
+  test('the notebook counts each person refused by the limit of e-mail conflicts once an hour, with two lines a minute', async () => {
+    const { store, lines } = recorder()
+    const notebook = new Notebook()
+    for (const [person, at] of [
+      ['m-1', 0],
+      ['m-1', 1],
+      ['m-2', 2],
+      ['m-3', 3],
+      ['m-2', 59 * minute],
+      ['m-4', 59 * minute],
+      ['m-1', 60 * minute],
+    ] as const) {
+      notebook.noteLimited(1, person, now + at)
+    }
+    notebook.noteLimited(2, 'm-1', now + 60 * minute)
+    await notebook.flush(store, now + 61 * minute)
+    const limit = (at: number, more = '', partner = 'partner 1') => ({
+      ...{ at: now + at, actor: partner, action: 'partner.email-limit' as const, record: partner },
+      outcome: `email_conflicts_limited${more}`,
+    })
+    expect(lines).toEqual([
+      limit(0),
+      limit(3, ', 2 more'),
+      limit(59 * minute),
+      limit(60 * minute),
+      limit(60 * minute, '', 'partner 2'),
+    ])
+  })
+
   test('look-ups are not counted', async () => {
     const { store, lines } = recorder()
     const notebook = new Notebook()

@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-const status = (at = now) => readStatus(service.context, zones, async () => 'up', at)
+const status = (at = now) => readStatus(service.context, zones, async () => 'up', at, 4)
 
 const ninth = 'Thoughts that you would be better off dead, or of hurting yourself in some way'
 const raised: ScreeningAnswer[] = [{ question: ninth, answer: 'Several days' }]
@@ -52,6 +52,7 @@ test('operations: the status of a new service lists no server, no waiting reques
     isRefusedWhole: true,
     tokenConcerns: [],
     usedFrom: [],
+    emailConflicts: [],
     movedBookings: 0,
     isTraced: true,
   })
@@ -68,7 +69,7 @@ testOfFile(
         asked.push(one)
         return answer
       }
-      const [found, ...others] = (await readStatus(context, zones, ask, now)).servers
+      const [found, ...others] = (await readStatus(context, zones, ask, now, null)).servers
       expect(others).toEqual([])
       return found && [found.state, found.note, found.seenAt]
     }
@@ -99,7 +100,7 @@ test('operations: the status queries no server if the engine lists the servers a
   ]
   const maintenance = { ...context.maintenance, listServers: async () => found }
   const ask = async () => expect.unreachable() as never
-  const { servers } = await readStatus({ ...context, maintenance }, zones, ask, now)
+  const { servers } = await readStatus({ ...context, maintenance }, zones, ask, now, null)
   expect(servers).toEqual([
     { state: 'up', note, seenAt: now },
     { state: 'down', note: { ...note, machine: 'two' }, seenAt: now - 60_000 },
@@ -207,6 +208,44 @@ test('operations: the status shows the earliest future cutover', async () => {
   await rotateToken(context, third, now + 9_000, act)
   await actsOf(context).revokeKeys(third.id, act)
   expect((await status(now + 5_000)).nextCutover).toBeNull()
+})
+
+test('operations: the status and the metrics name partners from half of their limit of e-mail conflicts on', async () => {
+  const { context, partner } = service
+  const { partner: other } = await service.addPartner('Other')
+  const found = async () => (await status()).emailConflicts
+  const of = (partner: string, partnerId: number, conflicts: number, limit: number, refused: number) => {
+    return { partner, partnerId, conflicts, limit, refused }
+  }
+  const note = (actor: string, at: number, action: 'member.email-conflict' | 'partner.email-limit') =>
+    context.store.appendAudit([
+      {
+        actor,
+        at,
+        action,
+        record: null,
+        outcome: action === 'partner.email-limit' ? 'email_conflicts_limited, 6 more' : 'email_taken',
+      },
+    ])
+  const conflict = (id: number, at = now) => note(`partner ${id}`, at, 'member.email-conflict')
+  const setLimit = (limit: number | 'off' | null) =>
+    actsOf(context).setPartnerRates(other.id, { emailConflictsPerHour: limit }, act)
+  await conflict(partner.partner.id)
+  await conflict(other.id)
+  await conflict(other.id, now - 3_600_000)
+  await note(`partner ${other.id}`, now, 'partner.email-limit')
+  expect(await found()).toEqual([])
+  await conflict(other.id)
+  expect(await found()).toEqual([of('Other', other.id, 2, 4, 6)])
+  expect(
+    (await measureRecords({ ...context, limits: { ...context.limits, emailConflicts: 2 } })).emailConflicts,
+  ).toEqual([of('Test Partner', partner.partner.id, 1, 2, 0), of('Other', other.id, 2, 2, 6)])
+  await setLimit(5)
+  expect(await found()).toEqual([])
+  await setLimit(1)
+  expect(await found()).toEqual([of('Other', other.id, 2, 1, 6)])
+  await setLimit('off')
+  expect(await found()).toEqual([])
 })
 
 test("operations: the status counts today's refused authentications by partner and reason, and marks claimed partners", async () => {

@@ -137,6 +137,7 @@ export function actsOf({
       return store.read(({ audit }) => audit.list(limit, filter))
     },
     countRefusals: (asked: RefusalQuery) => store.read(({ audit }) => audit.countRefusals(asked)),
+    countEmailConflicts: (after: number) => store.read(({ audit }) => audit.countEmailConflicts(after)),
     listLookedAt: (ids: readonly number[]) => store.read(({ audit }) => audit.listReviewed(ids)),
     async auditHead() {
       await store.appendAudit([])

@@ -11,6 +11,7 @@ import {
 import type { Context, Records } from '../../operations/context'
 import { checkDatabase, zoneDataNote } from '../../operations/maintenance'
 import { membersDue } from '../../operations/members'
+import { listEmailConflicts } from '../../operations/partners'
 import { formatInstant, yearsBefore } from '../../scheduling/calendar'
 import { json, storageCommand } from '../command'
 import { exitCodes } from '../exit-code'
@@ -19,11 +20,12 @@ import { counted, firstOf } from '../terminal/layout'
 import { type CommonFlags, printAnswer, type Text } from '../terminal/output'
 import { absenceTexts, fullName } from '../terminal/persons'
 import { columnsOf, table } from '../terminal/table'
+import { conflictText } from './status'
 
 export function doctorCommand(): Command {
   return storageCommand({
     name: 'doctor',
-    settings: ['backupMaxAge', 'retention'],
+    settings: ['backupMaxAge', 'retention', 'emailConflictsPerHour'],
     options: [
       ['--all', 'decrypt every sealed value (default: a sample of 1,000 of each kind)'],
       json('print the findings as JSON'),
@@ -41,11 +43,17 @@ async function examine(flags: DoctorFlags): Promise<undefined> {
   // Runs before the records are opened, because a process cannot open the same database file twice.
   const ofDirectory = await directoryFindings(flags)
   await withRecords(flags, async (records) => {
-    const { backupMaxAge = null, retention } = readValues(flags)
+    const { backupMaxAge = null, retention, emailConflictsPerHour } = readValues(flags)
     const ofDatabase = await checkDatabase(records, backupMaxAge, flags.all ?? false)
     const ofRetention = retention === undefined ? [] : [await retentionFinding(records, retention)]
+    const ofConflicts = await whereReadable('e-mail conflicts', async () => {
+      const near = await listEmailConflicts(records, emailConflictsPerHour, records.clock.now())
+      const detail = firstOf(near.map(conflictText), mostNamed, '; ')
+      const fine = finding('e-mail conflicts', null, 'no partner is near its limit')
+      return near.length > 0 ? { ...fine, state: 'note', detail } : fine
+    })
     const ofHost = await records.maintenance.checkHost()
-    const all = [...ofDatabase, ...ofRetention, ...ofDirectory, ...ofHost]
+    const all = [...ofDatabase, ...ofRetention, ofConflicts, ...ofDirectory, ...ofHost]
     const findings = all.map((found) => withRemedy(found, { whenNoted, whenBad }))
     printAnswer(flags, { json: findings, text: findingsText(findings) })
     if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
@@ -104,6 +112,7 @@ const whenNoted = {
   backup: 'anteroom backup FILE',
   bookings: 'anteroom request move ID --slot INSTANT, or anteroom request decline ID',
   'booked times': 'inform the member and the provider, then run anteroom request acknowledge ID',
+  'e-mail conflicts': 'call the partner; if its members are real, run anteroom partner set-rates',
   providers: 'correct them in the directory files, then run anteroom directory load',
   'zone data': 'update the folder, or start without --zones',
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { isWithin } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
-import { type PartnerRates, ratesText } from '../../domain/limits'
+import { noRates, type PartnerRates, ratesText } from '../../domain/limits'
 import type { Partner } from '../../domain/partner'
 import type { Records } from '../../operations/context'
 import { countRefusalsToday, requireOrganization, requirePartner } from '../../operations/find-records'
@@ -95,6 +95,11 @@ export function partnerCommand(): Command {
         [
           '--intakes-per-hour <n>',
           'the maximum number of intakes in an hour; same values as --reads-per-minute',
+          rateOverride,
+        ],
+        [
+          '--email-conflicts-per-hour <n>',
+          'the maximum number of e-mail addresses of other members in an hour; same values as --reads-per-minute',
           rateOverride,
         ],
         json(),
@@ -221,13 +226,14 @@ async function setRates(
   { context, flags, act }: Call<Records, RateFlags>,
   partner: Partner,
 ): Promise<Answer> {
-  const names = ['readsPerMinute', 'bookingsPerMinute', 'intakesPerHour'] as const
+  const names = Object.keys(noRates) as (keyof PartnerRates)[]
   const given = names.filter((name) => flags[name] !== undefined)
   const rates: Partial<PartnerRates> = Object.fromEntries(
     given.map((name) => [name, flags[name] === 'default' ? null : flags[name]]),
   )
   if (given.length === 0) {
-    const fault = 'give at least one of --reads-per-minute, --bookings-per-minute and --intakes-per-hour'
+    const fault =
+      'give at least one of --reads-per-minute, --bookings-per-minute, --intakes-per-hour and --email-conflicts-per-hour'
     throw new Refusal('settings_invalid', fault)
   }
   await setPartnerRates(context, partner, rates, act())

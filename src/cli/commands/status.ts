@@ -88,7 +88,7 @@ function agoText(at: number | null, now: number): string | null {
 export function statusCommand(): Command {
   return zonesCommand({
     name: 'status',
-    settings: ['backupMaxAge'],
+    settings: ['backupMaxAge', 'emailConflictsPerHour'],
     options: [json()],
     examples: ['anteroom status --json | jq -e \'.service.state == "up"\''],
     run: show,
@@ -100,8 +100,8 @@ async function show({
   flags,
 }: Call<RecordsAndZones, Flags & CommonFlags>): Promise<Answer> {
   const now = context.clock.now()
-  const { backupMaxAge = null } = readValues(flags)
-  const status = await readStatus(context, zones, askServer, now)
+  const { backupMaxAge = null, emailConflictsPerHour } = readValues(flags)
+  const status = await readStatus(context, zones, askServer, now, emailConflictsPerHour)
   const toDo = firstAid(status, isBackupTooOld(status.backups, now, backupMaxAge))
   if (!status.isTraced || status.servers.length === 0 || status.servers.some(({ state }) => state !== 'up'))
     process.exitCode = exitCodes.unhealthy
@@ -136,13 +136,14 @@ function presentStatus(status: Status) {
       kinds: refused.map((kind) => ({ partner: kind.partner, ...presentRefusal(kind) })),
       ofAll: status.isRefusedWhole,
     },
+    emailConflicts: status.emailConflicts,
     movedBookings,
     recordsTraced: status.isTraced,
   }
 }
 
 function recordOf(status: Status, now: number): Record<string, string | number | null> {
-  const { copied, waiting, unreadRisk, nextCutover, movedBookings } = status
+  const { copied, waiting, unreadRisk, nextCutover, movedBookings, emailConflicts } = status
   const oldestRisk = agoText(unreadRisk.oldestAt, now)
   return {
     'unread risk': oldestRisk === null ? 0 : `${unreadRisk.count}, the oldest from ${oldestRisk}`,
@@ -155,8 +156,15 @@ function recordOf(status: Status, now: number): Record<string, string | number |
     'next cutover': nextCutover && `${instantText(nextCutover.at)}, ${nextCutover.partner}`,
     'used from': usedFromText(status),
     ...refusedLines(status),
+    ...(emailConflicts.length > 0 && {
+      'e-mail conflicts': firstOf(emailConflicts.map(conflictText), mostAddresses, '; '),
+    }),
     'shifted bookings': movedBookings,
   }
+}
+
+export function conflictText(of: Status['emailConflicts'][number]): string {
+  return `${of.partner}: ${of.conflicts} of ${of.limit} in the last hour, people refused: ${of.refused}`
 }
 
 const mostAddresses = 5
@@ -219,6 +227,9 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
     backups.backedUpAt !== null &&
       backups.drilledAt === null &&
       'no restore was ever tested: anteroom backup drill',
+    ...status.emailConflicts.map(({ partner, conflicts, limit }) => {
+      return `${partner}, ${conflicts} of ${limit} e-mail conflicts: call it, then anteroom partner set-rates`
+    }),
     refused.length > 0 && 'tokens were refused: anteroom token verify --kid KID',
     ...tokenConcerns.map(({ partner, kid, concerns }) => {
       const remedy = concerns.some((one) => one.startsWith('unused')) ? 'revoke' : 'rotate'

@@ -1,6 +1,6 @@
 import type { AuditAction, AuditLine } from '../audit'
 import type { RequestRecord } from '../booking-request'
-import { type PartnerRates, ratesText } from '../limits'
+import { noRates, type PartnerRates, ratesText } from '../limits'
 import { type KeyRecord, keyStateAt, type Organization, type Partner } from '../partner'
 
 export type TrailLine = Pick<AuditLine, 'id' | 'at' | 'action' | 'record' | 'outcome'>
@@ -38,9 +38,9 @@ export function organizationOutcome(organization: Pick<Organization, 'id'> | nul
 }
 
 export function ratesOutcome(rates: PartnerRates): string {
-  return `done: ${ratesText(rates)}`
+  // Lines from before this limit existed do not mention it.
+  return `done: ${ratesText(rates).replace(', e-mail conflicts default', '')}`
 }
-const noRates = ratesOutcome({ readsPerMinute: null, bookingsPerMinute: null, intakesPerHour: null })
 
 /** Describes what differs from the newest lines. A record without lines is not judged, because they may have been pruned. */
 export function untracedPartners(
@@ -58,7 +58,7 @@ export function untracedPartners(
       const theirs = keys.filter(({ partnerId }) => partnerId === partner.id)
       return [
         ...ofState('partner', partner),
-        ...valueFaults(named, 'partner.set-rates', ratesOutcome(partner), lines, noRates),
+        ...valueFaults(named, 'partner.set-rates', ratesOutcome(partner), lines, ratesOutcome(noRates)),
         ...valueFaults(named, 'partner.set-networks', networksOutcome(partner), lines, networksOutcome()),
         ...valueFaults(named, 'partner.set-organization', organizationOutcome(partner.organization), lines),
         ...keyFaults(named, theirs, lines),

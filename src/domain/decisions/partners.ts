@@ -1,6 +1,6 @@
 import type { Act } from '../audit'
 import { Refusal } from '../errors'
-import type { PartnerRates } from '../limits'
+import { noRates, type PartnerRates } from '../limits'
 import {
   type KeyEndReason,
   type KeyRecord,
@@ -35,8 +35,7 @@ export function decidePartner(
 ): Decision<Partner> {
   if (organization === undefined) return unknownRecord('organization')
   if (known) return nameTaken('partner')
-  const rates = { readsPerMinute: null, bookingsPerMinute: null, intakesPerHour: null }
-  const named = { name, active: true, networks: null, ...rates }
+  const named = { name, active: true, networks: null, ...noRates }
   const row = { ...named, organizationId: organization?.id ?? null, createdAt: at }
   return {
     ...withOutcome(

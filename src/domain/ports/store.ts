@@ -170,6 +170,8 @@ interface AuditFacts {
   list(limit: number, filter?: AuditFilter): MaybePromise<AuditLine[]>
   /** Counts refused authentications by partner and reason. The highest count is first. */
   countRefusals(asked: RefusalQuery): MaybePromise<RefusalCount[]>
+  /** Counts e-mail conflicts (`email_taken`) and people refused by their limit, by partner. @param after ms, exclusive */
+  countEmailConflicts(after: number): MaybePromise<RefusalCount[]>
   /** Returns the ids of requests for which staff have read the screening answers. */
   listReviewed(requestIds: readonly number[]): MaybePromise<number[]>
   /** The newest line of the chain `acts`. */

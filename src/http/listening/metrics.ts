@@ -119,6 +119,8 @@ const helps = {
   anteroom_unassigned_intakes: 'Intakes without a provider.',
   anteroom_unassigned_intake_oldest_timestamp_seconds:
     'Submission time of the oldest unassigned intake; absent if there is none.',
+  anteroom_email_conflicts: 'E-mail conflicts in the last hour of partners from half of their limit on.',
+  anteroom_email_conflicts_refused_people: 'People of these partners that were refused in the last hour.',
   anteroom_certificate_expiry_timestamp_seconds: 'Expiry of the TLS certificate; absent if there is none.',
   anteroom_zone_data_info:
     'IANA time zone data in use: edition, source, and age compared with the built-in data.',
@@ -182,6 +184,7 @@ function serviceMetrics(
     seconds('anteroom_unread_risk_oldest_timestamp_seconds', records?.unreadRisk.oldestAt),
     value('anteroom_unassigned_intakes', records?.intakes),
     seconds('anteroom_unassigned_intake_oldest_timestamp_seconds', records?.oldestIntakeAt),
+    ...conflictMetrics(records?.emailConflicts ?? []),
     seconds('anteroom_certificate_expiry_timestamp_seconds', measured.certificateEndsAt?.()),
     gauge('anteroom_zone_data_info', [
       [{ edition, source: folder === null ? 'built-in' : 'folder', age }, 1],
@@ -189,6 +192,15 @@ function serviceMetrics(
     gauge('anteroom_build_info', [
       [{ ...build, schema: engine.schema, bun: process.versions.bun ?? 'unknown' }, 1],
     ]),
+  ]
+}
+
+function conflictMetrics(partners: RecordMeasures['emailConflicts']): Metric[] {
+  const samples = (name: 'conflicts' | 'refused') =>
+    partners.map((one): Sample => [{ partner: one.partnerId }, one[name]])
+  return [
+    gauge('anteroom_email_conflicts', samples('conflicts')),
+    gauge('anteroom_email_conflicts_refused_people', samples('refused')),
   ]
 }
 

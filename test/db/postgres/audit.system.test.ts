@@ -233,6 +233,7 @@ describeOnPostgres('postgres: statements of the audit log', () => {
     await audit.isThere({ id: 5, hash: '5' })
     await audit.countRefusals({ since: 0, most: 10 })
     await audit.countRefusals({ since: 0, most: 10, partnerId: 1 })
+    await audit.countEmailConflicts(0)
     await audit.listReviewed([1])
     await audit.conflictAt({ actor: 'partner 1', after: 0, back: 1 })
     for (const after of [undefined, 5]) {
