@@ -82,6 +82,31 @@ describe('cli: rate limits', () => {
     )
   })
 
+  test('status and doctor name a partner at its own limit of e-mail conflicts', async () => {
+    await using service = await operator.serve()
+    const limit = ['partner', 'set-rates', 'Lantern', '--email-conflicts-per-hour']
+    expect(await operator.do(...limit, '1')).toBe(
+      'Partner Lantern: reads default, bookings default per minute, intakes default, e-mail conflicts 1 per hour.\n',
+    )
+    const conflicts = ['m-2', 'm-3', 'm-4', 'm-4'].map((name) =>
+      booking(name, undefined, { email: 'm-1@example.com' }),
+    )
+    for (const [at, sent] of conflicts.entries())
+      expect((await service.post(sent, token)).status).toBe(at === 0 ? 409 : 429)
+    await service.stop()
+    const doctor = async (...flags: string[]) =>
+      JSON.parse((await operator.run(['doctor', '--json', ...flags])).stdout).find(
+        ({ check }: { check: string }) => check === 'e-mail conflicts',
+      )
+    const detail = 'Lantern: 1 of 1 in the last hour, people refused: 2'
+    const remedy = 'call the partner; if its members are real, run anteroom partner set-rates'
+    expect(await doctor()).toEqual({ check: 'e-mail conflicts', state: 'note', detail, remedy })
+    expect((await operator.run(['status'])).stdout).toContain(`\ne-mail conflicts  ${detail}\n`)
+    await operator.do(...limit, 'default')
+    expect((await doctor('--email-conflicts-per-hour', '2')).detail).toContain('1 of 2')
+    expect(await doctor()).toMatchObject({ state: 'ok', detail: 'no partner is near its limit' })
+  })
+
   test.each([
     [
       [],

@@ -76,18 +76,10 @@ describe('operations: the notebook', () => {
   test('the notebook counts each person refused by the limit of e-mail conflicts once an hour, with two lines a minute', async () => {
     const { store, lines } = recorder()
     const notebook = new Notebook()
-    for (const [person, at] of [
-      ['m-1', 0],
-      ['m-1', 1],
-      ['m-2', 2],
-      ['m-3', 3],
-      ['m-2', 59 * minute],
-      ['m-4', 59 * minute],
-      ['m-1', 60 * minute],
-    ] as const) {
+    for (const [at, person] of ['m-1', 'm-1', 'm-2', 'm-3'].entries())
       notebook.noteLimited(1, person, now + at)
-    }
-    notebook.noteLimited(2, 'm-1', now + 60 * minute)
+    for (const person of ['m-2', 'm-4']) notebook.noteLimited(1, person, now + 59 * minute)
+    for (const partnerId of [1, 2]) notebook.noteLimited(partnerId, 'm-1', now + 60 * minute)
     await notebook.flush(store, now + 61 * minute)
     const limit = (at: number, more = '', partner = 'partner 1') => ({
       ...{ at: now + at, actor: partner, action: 'partner.email-limit' as const, record: partner },

@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { takeServeLock } from '../../db/sqlite/file/lock'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
+import type { Partner } from '../../src/domain/partner'
 import type { Facts, MaybePromise } from '../../src/domain/ports/store'
 import { requireProvider, requireRequest } from '../../src/operations/find-records'
 import { noteAct } from '../../src/operations/maintenance'
 import { storeErasure } from '../../src/operations/members'
+import { setPartnerRates } from '../../src/operations/partners'
 import { acceptRequest, endRequest, readScreening } from '../../src/operations/requests'
 import { measureRecords, readStatus, serviceState } from '../../src/operations/status'
 import { issueFirstToken, rotateToken } from '../../src/operations/tokens'
@@ -211,41 +213,35 @@ test('operations: the status shows the earliest future cutover', async () => {
 })
 
 test('operations: the status and the metrics name partners from half of their limit of e-mail conflicts on', async () => {
-  const { context, partner } = service
-  const { partner: other } = await service.addPartner('Other')
-  const found = async () => (await status()).emailConflicts
-  const of = (partner: string, partnerId: number, conflicts: number, limit: number, refused: number) => {
-    return { partner, partnerId, conflicts, limit, refused }
-  }
-  const note = (actor: string, at: number, action: 'member.email-conflict' | 'partner.email-limit') =>
-    context.store.appendAudit([
-      {
-        actor,
-        at,
-        action,
-        record: null,
-        outcome: action === 'partner.email-limit' ? 'email_conflicts_limited, 6 more' : 'email_taken',
-      },
+  const { context } = service
+  const [mine, other] = [service.partner.partner, (await service.addPartner('Other')).partner]
+  const note = (partner: Partner, at = now, isConflict = true) => {
+    const line = { actor: `partner ${partner.id}`, at, record: null }
+    return context.store.appendAudit([
+      isConflict
+        ? { ...line, action: 'member.email-conflict', outcome: 'email_taken' }
+        : { ...line, action: 'partner.email-limit', outcome: 'email_conflicts_limited, 6 more' },
     ])
-  const conflict = (id: number, at = now) => note(`partner ${id}`, at, 'member.email-conflict')
-  const setLimit = (limit: number | 'off' | null) =>
-    actsOf(context).setPartnerRates(other.id, { emailConflictsPerHour: limit }, act)
-  await conflict(partner.partner.id)
-  await conflict(other.id)
-  await conflict(other.id, now - 3_600_000)
-  await note(`partner ${other.id}`, now, 'partner.email-limit')
-  expect(await found()).toEqual([])
-  await conflict(other.id)
-  expect(await found()).toEqual([of('Other', other.id, 2, 4, 6)])
-  expect(
-    (await measureRecords({ ...context, limits: { ...context.limits, emailConflicts: 2 } })).emailConflicts,
-  ).toEqual([of('Test Partner', partner.partner.id, 1, 2, 0), of('Other', other.id, 2, 2, 6)])
-  await setLimit(5)
-  expect(await found()).toEqual([])
-  await setLimit(1)
-  expect(await found()).toEqual([of('Other', other.id, 2, 1, 6)])
-  await setLimit('off')
-  expect(await found()).toEqual([])
+  }
+  const found = async (limit: number | 'off' | null) => {
+    await setPartnerRates(context, other, { emailConflictsPerHour: limit }, act)
+    return (await status()).emailConflicts
+  }
+  const named = { partnerId: other.id, partner: 'Other', conflicts: 2, refused: 6 }
+  for (const at of [now, now - 3_600_000]) await note(other, at)
+  await note(other, now, false)
+  await note(mine)
+  expect(await found(null)).toEqual([])
+  await note(other)
+  expect(await found(null)).toEqual([{ ...named, limit: 4 }])
+  expect(await found(5)).toEqual([])
+  expect(await found('off')).toEqual([])
+  expect(await found(1)).toEqual([{ ...named, limit: 1 }])
+  const measured = await measureRecords({ ...context, limits: { ...context.limits, emailConflicts: 2 } })
+  expect(measured.emailConflicts.map(({ partner, limit }) => [partner, limit])).toEqual([
+    [mine.name, 2],
+    ['Other', 1],
+  ])
 })
 
 test("operations: the status counts today's refused authentications by partner and reason, and marks claimed partners", async () => {
