@@ -44,7 +44,7 @@ export class Notebook {
   readonly #lookUps = new Map<number, LineBuffer>()
   readonly #addresses = new Map<number, LineBuffer>()
   readonly #recent = new Map<string, number>()
-  readonly #limited = new LineBuffer(minuteMillis, maxRefusals, maxKept, true)
+  readonly #limited = new LineBuffer(10_000, maxRefusals, maxKept, true)
   readonly #counted = [this.#proven, this.#refusals, this.#limited]
   #flushing: Promise<void> = Promise.resolve()
   /** The next flush, shared by all waiting callers; null if no caller waits. */
@@ -87,7 +87,7 @@ export class Notebook {
     buffer.note(line, { outcome: moreAddresses })
   }
 
-  /** Notes a person refused by the limit of e-mail conflicts, once an hour. At most two lines a minute for each partner. */
+  /** Notes a person refused by the limit of e-mail conflicts, once an hour. At most two lines in 10 s for each partner. */
   noteLimited(partnerId: number, externalUserId: string, now: number): void {
     const person = `${partnerId} ${externalUserId}`
     const last = this.#recent.get(person)
@@ -105,7 +105,7 @@ export class Notebook {
 
   /**
    * Writes the collected records. Lines that cannot be written stay for the next flush.
-   * @param now ms; numbers of minutes that are over by then are written too
+   * @param now ms; numbers of periods that are over by then are written too
    */
   flush(store: Store, now?: number): Promise<void> {
     if (now !== undefined) for (const buffer of this.#counted) buffer.endPeriod(now)

@@ -73,7 +73,7 @@ describe('operations: the notebook', () => {
     ])
   })
 
-  test('the notebook counts each person refused by the limit of e-mail conflicts once an hour, with two lines a minute', async () => {
+  test('the notebook counts each person refused by the limit of e-mail conflicts once an hour, in two lines for ten seconds', async () => {
     const { store, lines } = recorder()
     const notebook = new Notebook()
     for (const [at, person] of ['m-1', 'm-1', 'm-2', 'm-3'].entries())
