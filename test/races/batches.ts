@@ -47,6 +47,14 @@ export type Move =
     }
   | { readonly act: 'look up'; readonly partner: number; readonly person: number }
   | { readonly act: 'search'; readonly partner: number }
+  | { readonly act: 'read'; readonly partner: number; readonly request: number }
+  | { readonly act: 'cancel'; readonly partner: number; readonly request: number }
+  | {
+      readonly act: 'reschedule'
+      readonly partner: number
+      readonly request: number
+      readonly slot: Slot
+    }
   | { readonly act: 'command'; readonly command: Command }
 
 export interface Slot {
@@ -64,7 +72,7 @@ export interface Day {
   readonly highest: { readonly member: number; readonly request: number; readonly audit: number }
 }
 
-/** A service with three partners and three providers, and a second service on its database. */
+/** A service with three partners and three providers, and other services on its database. */
 export class BatchWorld implements AsyncDisposable {
   #days = 0
 
@@ -76,10 +84,19 @@ export class BatchWorld implements AsyncDisposable {
     /** A separate connection, so that it reads only committed data. */
     readonly onlooker: SeparateConnection,
     private readonly limits: Caps,
+    /** All services that partners call, with `service` first. */
+    readonly nodes: readonly TestService[],
   ) {}
 
-  /** @param openOther opens a second service on the database, in this or in another process */
-  static async open(limits: Caps, openOther: (storage: Storage) => Promise<Other>): Promise<BatchWorld> {
+  /**
+   * @param openOther opens a second service on the database, in this or in another process
+   * @param nodeCount the number of services that partners call
+   */
+  static async open(
+    limits: Caps,
+    openOther: (storage: Storage) => Promise<Other>,
+    nodeCount = 1,
+  ): Promise<BatchWorld> {
     const service = await startService({ now: instant(firstDay), limits, directory })
     const partners: TestPartner[] = []
     for (const [place, organization] of organizationOf.entries()) {
@@ -89,19 +106,23 @@ export class BatchWorld implements AsyncDisposable {
     const ids = service.context.directory.listProviders().map(({ id }) => id)
     const other = await openOther(service.storage)
     const onlooker = openSeparateConnection(service.storage)
-    return new BatchWorld(service, partners, ids, other, onlooker, limits)
+    const nodes: TestService[] = [service]
+    while (nodes.length < nodeCount) {
+      nodes.push(await startService({ now: instant(firstDay), limits, beside: service }))
+    }
+    return new BatchWorld(service, partners, ids, other, onlooker, limits, nodes)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.onlooker[Symbol.asyncDispose]()
     await this.other[Symbol.asyncDispose]()
-    await this.service.stop()
+    for (const node of this.nodes.toReversed()) await node.stop()
   }
 
   /** Begins the next day. In the model of a new day, all partners, organizations and providers are active. */
   async nextDay(): Promise<Day> {
     const now = firstDay + this.#days * dayMillis
-    this.service.setNow(instant(now))
+    for (const node of this.nodes) node.setNow(now)
     const oracle = new Oracle(
       now,
       this.partners.map(({ partner, token }, place) => {
@@ -153,15 +174,16 @@ export class BatchWorld implements AsyncDisposable {
     return command(this.service.context, asked, at)
   }
 
-  /** Carries out a move. @param isElsewhere true to run commands in the second service */
-  async do(day: Day, move: Move, isElsewhere: boolean): Promise<Done<Move, Outcome>> {
+  /**
+   * Carries out a move. @param isElsewhere true to run commands in the second service @param service the one that partners call
+   */
+  async do(day: Day, move: Move, isElsewhere: boolean, service = this.service): Promise<Done<Move, Outcome>> {
     const askedAt = performance.now()
-    const result = await this.#carryOut(day, move, isElsewhere)
+    const result = await this.#carryOut(day, move, isElsewhere, service)
     return { move, result, askedAt, answeredAt: performance.now() }
   }
 
-  async #carryOut(day: Day, move: Move, isElsewhere: boolean): Promise<Outcome> {
-    const { service } = this
+  async #carryOut(day: Day, move: Move, isElsewhere: boolean, service: TestService): Promise<Outcome> {
     if (move.act === 'command') {
       const { now } = day.oracle
       return isElsewhere ? this.other.do(move.command, now) : this.command(move.command, now)
@@ -173,6 +195,11 @@ export class BatchWorld implements AsyncDisposable {
     }
     if (move.act === 'search') {
       return answerOf(await service.get(urlWith(paths.providers, everyProvider), token))
+    }
+    if (move.act === 'read' || move.act === 'cancel' || move.act === 'reschedule') {
+      const path = pathOf(move.act, move.request)
+      if (move.act === 'read') return answerOf(await service.get(path, token))
+      return answerOf(await service.post(path, move.act === 'cancel' ? '' : booked(day, move.slot), token))
     }
     const query = `external_user_id=${externalUserId(day, move.person)}`
     return answerOf(await service.get(`${paths.user}?${query}`, token))
@@ -205,6 +232,11 @@ export class BatchWorld implements AsyncDisposable {
     if (refusal) return refusal
     if (move.act === 'search') return this.#expectedSearch(oracle)
     if (move.act === 'look up') return oracle.lookUp(move.partner, externalUserId(day, move.person))
+    if (move.act === 'read' || move.act === 'cancel') return oracle[move.act](move.partner, move.request)
+    if (move.act === 'reschedule') {
+      const providerId = this.providerIds[move.slot.provider] as number
+      return oracle.reschedule(move.partner, move.request, providerId, startOf(day, move.slot))
+    }
     const body = bodyOf(day, move)
     const keyed = move.key ? { key: move.key, text: JSON.stringify(body) } : null
     return oracle.submit(move.partner, body, (result as PartnerAnswer).body as Chosen, keyed)
@@ -265,7 +297,7 @@ export class BatchWorld implements AsyncDisposable {
       }),
       // Audit lines of look-ups and refused tokens are written later, so they are not compared.
       audit: audit
-        .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
+        .filter(({ actor, action }) => actor === 'test' || storedAtOnce.test(action))
         .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
       search: answerOf(await this.service.get(urlWith(paths.providers, everyProvider))),
     }
@@ -314,6 +346,11 @@ export interface Kept {
 
 /** The authorization number of each request. The service chooses the numbers at random. */
 type Numbers = ReadonlyMap<number, string | null>
+
+const storedAtOnce = /^(member\.email-conflict|request\.(cancel|reschedule))$/
+
+export const pathOf = (act: 'read' | 'cancel' | 'reschedule', id: number) =>
+  paths[act === 'read' ? 'request' : act].replace('{id}', `${id}`)
 
 const inOrder = <T extends { readonly id: number }>(all: readonly T[]) => all.toSorted((a, b) => a.id - b.id)
 

@@ -1,8 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { below, type Random, randomFrom, seed, shuffled } from '../hostile/random'
 import { printFigure, times } from '../support/long'
-import { nextTurn, turns } from '../support/turns'
+import { turns } from '../support/turns'
 import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batches'
+import { mostHolders } from './holders'
 import { openOtherService } from './other'
 import { type Done, serialOrder } from './serial-order'
 
@@ -46,30 +47,6 @@ const leads = [['accept'], ['assign'], ['decline', 'assign']]
 
 const idOf = ({ result }: Done<Move, Outcome>) =>
   'status' in result ? (result.body as { id: number }).id : 0
-
-/** Counts the committed requests for the slot until all moves have finished. Returns the highest count. */
-async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unknown>) {
-  const holders = `SELECT count(*) AS count FROM booking_requests
-    WHERE provider_id = ${world.providerIds[slot.provider]} AND starts_at = ${startOf(day, slot)}
-      AND state IN ('pending', 'accepted')`
-  let [most, polls] = [0, 0]
-  const look = async () => {
-    const [asked] = await world.onlooker.ask<{ count: number }>(holders)
-    most = Math.max(most, asked?.count ?? 0)
-    polls++
-  }
-  await look()
-  let isOver = false
-  const over = begin().finally(() => {
-    isOver = true
-  })
-  while (!isOver) {
-    await look()
-    await nextTurn()
-  }
-  await over
-  return { most, polls }
-}
 
 const rounds = times(24, 10_000)
 

@@ -384,7 +384,7 @@ export class Oracle {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
     if (!request.isIntake || request.memberId === null) return 'move_unknown'
-    if (request.state === 'closed') return 'move_unknown'
+    if (request.state === 'closed' || request.state === 'cancelled') return 'move_unknown'
     const refusal = this.#place(request, providerId, startsAt)
     if (refusal) return refusal
     request.authorizationNumber ??= this.#newNumber(number)
@@ -404,6 +404,74 @@ export class Oracle {
     Object.assign(request, { state: 'pending', providerId, startsAt, localOffsetMinutes })
     Object.assign(request, { acceptedAt: null, declinedAt: null })
     return null
+  }
+
+  /** A partner reads its request. */
+  read(partner: number, id: number): PartnerAnswer {
+    const own = this.#ownOf(partner, id)
+    return 'answer' in own ? own.answer : this.#current(own.request, own.member)
+  }
+
+  /** A partner cancels its request. */
+  cancel(partner: number, id: number): PartnerAnswer {
+    const own = this.#ownOf(partner, id)
+    if ('answer' in own) return own.answer
+    const { request, member } = own
+    if (request.state === 'cancelled') return this.#current(request, member)
+    const refusal = this.#refuseChange(request)
+    if (refusal) return refusal
+    Object.assign(request, { state: 'cancelled', cancelledAt: this.now })
+    this.audit.push(`partner ${this.partners[partner]?.id} request.cancel request ${id} done`)
+    return this.#current(request, member)
+  }
+
+  /** A partner moves its request to another slot. */
+  reschedule(partner: number, id: number, providerId: number, startsAt: number): PartnerAnswer {
+    const own = this.#ownOf(partner, id)
+    if ('answer' in own) return own.answer
+    const { request, member } = own
+    const isThere = request.providerId === providerId && request.startsAt === startsAt
+    if (isThere && holds(request)) return this.#current(request, member)
+    const refusal = this.#refuseChange(request)
+    if (refusal) return refusal
+    if (request.startsAt === null) return refused('request_without_slot')
+    const unplaced = this.#place(request, providerId, startsAt)
+    if (unplaced) return refused(unplaced, { message: 'utcStartTime: the slot is not available' })
+    const end = `done: provider ${providerId}`
+    this.audit.push(`partner ${this.partners[partner]?.id} request.reschedule request ${id} ${end}`)
+    return this.#current(request, member)
+  }
+
+  #ownOf(partner: number, id: number) {
+    const request = this.requests.find((one) => one.id === id && one.partner === partner)
+    const member = this.members.find((one) => one.id === request?.memberId)
+    if (!request || !member) return { answer: refused('request_not_found') }
+    return member.active ? { request, member } : { answer: refused('member_deactivated') }
+  }
+
+  #refuseChange(request: OracleRequest): PartnerAnswer | null {
+    const { state, startsAt } = request
+    if (state !== 'unassigned' && !holds(request, false)) {
+      return refused('request_closed', { message: `id: the request is ${state}` })
+    }
+    return startsAt !== null && startsAt <= this.now ? refused('request_started') : null
+  }
+
+  #current(request: OracleRequest, { id, profile }: OracleMember): PartnerAnswer {
+    const at = (millis: number | null) => (millis === null ? null : new Date(millis).toISOString())
+    return answered(200, {
+      id: request.id,
+      providerId: request.providerId,
+      authorizationNumber: request.authorizationNumber,
+      phoneNumber: profile.phoneNumber ?? '',
+      preferredModality: profile.preferredModality ?? '',
+      acceptedAt: at(request.acceptedAt),
+      declinedAt: at(request.declinedAt),
+      member: { id, firstName: profile.firstName, email: profile.email },
+      utcStartTime: request.startsAt === null ? null : instant(request.startsAt),
+      state: request.state,
+      cancelledAt: at(request.cancelledAt),
+    })
   }
 
   /** Declines a partner's requests since an instant (ms). Skips requests that cannot be declined. */
