@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect } from 'node:net'
+import { paths } from '../contract/contract'
 import { below, eachOf, pick, type Random, randomFrom, seed } from '../hostile/random'
 import { knownLimitations, Material } from '../hostile/socket-cases'
 import { exchange, message } from '../hostile/wire'
@@ -110,6 +111,44 @@ test(`faults: a booking whose connection is cut at a random moment is stored onc
   expect(Math.min(stored, added)).toBeGreaterThan(0)
   printFigure(`${rounds.length} bookings cut: ${stored} were stored but unanswered; each is stored once`)
 })
+
+test(`faults: a cancelled or rescheduled request whose connection is cut at a random moment is changed once after a retry (HOSTILE_SEED=${seed})`, async () => {
+  const rounds = Array.from({ length: times(100, 500) }, (_, round) => round)
+  await eachOf(rounds, 8, async (round) => {
+    const random = randomFrom(seed + round)
+    const [slot, other] = [slots.at(-1 - 2 * round), slots.at(-2 - 2 * round)]
+    const { id } = (await sandbox.post(booking(`changed-${round}`, slot))).body
+    const act = round % 2 === 0 ? 'cancel' : 'reschedule'
+    const path = paths[act].replace('{id}', id)
+    const body = act === 'cancel' ? '' : JSON.stringify(booking('', other).bookingData)
+    const head = new Material('', sandbox.token()).head(`POST ${path} HTTP/1.1`)
+    const request = message([...head, `Content-Length: ${body.length}`], body)
+    for (let each = 1 + below(random, 2); each > 0; each--) {
+      await cut(request, someMoment(random, request.length + 1), random() < 0.5)
+    }
+    const headers = { Authorization: `Bearer ${sandbox.token()}`, 'Content-Type': 'application/json' }
+    const send = () => sandbox.send(path, { method: 'POST', headers, body })
+    const [first, second] = await Promise.all([send(), send()])
+    expect([first.status, second.status, second.body], `${round}`).toEqual([200, 200, first.body])
+    expect(first.body.state, `${round}`).toBe(act === 'cancel' ? 'cancelled' : 'pending')
+    expect(changesOf(id), `${round}`).toEqual([{ action: `request.${act}` }])
+  })
+  // Each booking and each change takes one position.
+  const placed = askDatabase(
+    'SELECT max(position) - count(*) AS moved FROM booking_requests WHERE partner_id = (SELECT min(id) FROM partners)',
+  )
+  expect(placed).toEqual([{ moved: rounds.length }])
+})
+
+function changesOf(id: number) {
+  return askDatabase(`SELECT action FROM audit WHERE record = 'request ${id}' AND actor LIKE 'partner %'
+    AND action IN ('request.cancel', 'request.reschedule')`)
+}
+
+function askDatabase(query: string): unknown[] {
+  using database = new Database(path, { readonly: true })
+  return database.query(query).all()
+}
 
 class KeyedMaterial extends Material {
   override head(requestLine?: string): string[] {

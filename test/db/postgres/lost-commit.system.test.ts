@@ -2,7 +2,11 @@ import { expect, spyOn, test } from 'bun:test'
 import { Connection } from '../../../db/postgres/client/connection'
 import { DatabaseFailure } from '../../../db/postgres/client/failure'
 import { sharing, taking } from '../../../db/postgres/locks'
+import { paths } from '../../contract/contract'
+import { booking, provider, region } from '../../support/builders'
 import { describeOnPostgres } from '../../support/postgres-databases'
+import { startService } from '../../support/service'
+import { ask, newStorageOnPostgres } from '../../support/storage'
 import { act, endOf, fill, now, stored, update } from '../furniture'
 import { openPostgresPlace } from './place'
 
@@ -81,6 +85,28 @@ describeOnPostgres('postgres: a connection that breaks at COMMIT', () => {
       ])
     },
   )
+
+  test.each(
+    losses.flatMap(([when, isCommitted]) =>
+      (['cancel', 'reschedule'] as const).map((act) => [act, when, isCommitted] as const),
+    ),
+  )("a partner's %s is made once if the connection breaks %s", async (act, _, isCommitted) => {
+    await using place = await newStorageOnPostgres()
+    const directory = { regions: [region()], providers: [provider('on-1')] }
+    const service = await startService({ storage: place.storage, directory })
+    const [providerId] = service.context.directory.listProviders().map(({ id }) => id) as [number]
+    const [slot, other] = ['14:00', '14:45'].map((time) => ({
+      providerId,
+      utcStartTime: `2026-12-02T${time}:00Z`,
+    }))
+    const { id } = (await service.post(paths.booking, booking('robin', slot))).body
+    const change = () => service.post(paths[act].replace('{id}', id), booking('', other).bookingData)
+    const first = await losingCommit(taking('audit'), isCommitted, change)
+    expect([first.status, (await change()).body]).toEqual([200, first.body])
+    const changes = `SELECT (SELECT count(*) FROM audit WHERE action = 'request.${act}') AS lines, position FROM booking_requests`
+    expect(await ask<object>(place.storage, changes)).toEqual([{ lines: 1, position: 2 }])
+    await service.stop()
+  })
 
   test.each(losses)('a change by staff is made once if the connection breaks %s', async (_, isCommitted) => {
     await using place = await openPostgresPlace()
