@@ -14,6 +14,7 @@ import {
   type Restoring as RestoringPlace,
 } from './domain/ports/database'
 import type { Purpose } from './domain/ports/database-copy'
+import type { RandomSource } from './domain/ports/random'
 import type { Clock, ZoneData } from './domain/ports/time'
 import { openKeyring, readBackupKey } from './keyring'
 import type { Context, Records } from './operations/context'
@@ -40,12 +41,14 @@ export interface ServiceOptions extends DatabaseSetting {
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
   readonly limits?: Limits
+  readonly random?: RandomSource | undefined
   readonly report: Report
 }
 
 export interface Service extends Pick<Engine, 'close'> {
   readonly context: Context
   readonly zones: ZoneData
+  readonly served: Served
   listen(options: ServerOptions): Promise<Server>
   setLimits(limits: Limits): void
   /** Restores a backup to an unused path, and checks its manifest. @throws Refusal database_unusable */
@@ -70,7 +73,7 @@ export async function openStorage(options: ServiceOptions) {
 }
 
 async function openWithKey(options: ServiceOptions) {
-  const { purpose, masterKey: source, create, upgrade = false, alone = false, clock } = options
+  const { purpose, masterKey: source, create, upgrade = false, alone = false, clock, random } = options
   const place = await databaseAt(options)
   const take = once(() => openKeyring({ source, place, purpose, create }))
   const takeKey = async () => masterKeyOf((await take()).key)
@@ -78,7 +81,7 @@ async function openWithKey(options: ServiceOptions) {
   const { store, maintenance, upgraded, ...opened } = await place.open(opening)
   const { key, keyring } = await take()
   if (upgraded?.copy) options.report(keptCopyNote(upgraded.copy))
-  const records: Records = { store, maintenance, clock, keyring, directory: null }
+  const records: Records = { store, maintenance, clock, keyring, random, directory: null }
   return { ...opened, records, upgraded, key }
 }
 
@@ -113,6 +116,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   return {
     context,
     zones,
+    served,
     async listen(options) {
       const { serve } = await import('./serving')
       return serve(served, options)

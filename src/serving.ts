@@ -1,7 +1,7 @@
 import type { Networks } from './domain/addresses'
 import type { EngineMeasures, Report } from './domain/measures'
 import type { ZoneData } from './domain/ports/time'
-import { createApp } from './http/app'
+import { type CreateApp, createApp } from './http/app'
 import { strictTransport } from './http/errors'
 import { urlHost } from './http/listening/hosts'
 import { type Listening, listen } from './http/listening/listen'
@@ -25,6 +25,7 @@ export interface ServerOptions {
   readonly metricsPort?: number | null
   readonly build?: Readonly<Record<string, string>>
   readonly observers?: readonly RequestObserver[]
+  readonly createApp?: CreateApp
 }
 
 export interface Served {
@@ -40,12 +41,16 @@ export interface Server extends Listening {
   replaceCertificate(certificate: Certificate): void
   readonly baseUrl: string
   readonly metricsPort: number | null
+  runTasks(): Promise<void>
+  /** Replaces the service on the same port. No request may be in flight. */
+  replaceService(replace: () => Promise<Served>): Promise<void>
 }
 
 /** Listens, and runs periodic tasks until the server stops. @throws the system's error if a port is in use */
 export async function serve(served: Served, options: ServerOptions): Promise<Server> {
   const { context, isSandbox, report } = served
   const { host, port, baseUrl, noDocs = false, certificate = null, proxies = null, observers = [] } = options
+  const { createApp: makeApp = createApp } = options
   const measures = await createMeasures(served, options)
   let address = ''
   let isStopping = false
@@ -61,20 +66,20 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
       const isSecure = certificate !== null
       const about = { context, baseUrl: address, isSandbox, noDocs, isSecure, proxies, report }
       return withLogEntries(
-        createApp({ ...about, ...measures?.serving }, addressOf, isReady).fetch,
+        makeApp({ ...about, ...measures?.serving }, addressOf, isReady).fetch,
         [...observers, ...(measures?.observers ?? [])],
         certificate ? strictTransport : {},
       )
     },
     certificate ?? undefined,
   )
-  const health = served.watch()
+  let health = served.watch()
   const certificateEndsAt = () => shown?.validUntil ?? null
   const metrics = await measures?.listen({ isReady, certificateEndsAt }).catch(async (error) => {
     await listening.stop()
     throw error
   })
-  const tasks = startPeriodicTasks(served)
+  let tasks = startPeriodicTasks(served)
   return {
     ...listening,
     baseUrl: address,
@@ -82,6 +87,13 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
     replaceCertificate(next) {
       listening.replaceCertificate(next)
       shown = next
+    },
+    runTasks: () => tasks.run(),
+    async replaceService(replace) {
+      await tasks.stop()
+      const next = await replace()
+      health = next.watch()
+      tasks = startPeriodicTasks(next)
     },
     async stop() {
       // From now on /readyz fails, so that load balancers send no more requests. Requests in flight are still answered.
@@ -124,6 +136,10 @@ function startPeriodicTasks({ context, report }: Served) {
   return {
     /** Interrupts long tasks. The next server finishes these tasks after its start. */
     stopLongOnes: () => stopping.abort(),
+    async run() {
+      forget()
+      await Promise.all([flush(), forgetting])
+    },
     async stop() {
       for (const timer of timers) clearInterval(timer)
       await notebook

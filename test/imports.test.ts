@@ -28,8 +28,10 @@ const mayImport: Record<string, readonly string[]> = {
   'db/sqlite': ['src/domain', 'src/scheduling', 'src/files', 'package.json', ...ofBothEngines],
   'db/postgres': ['src/domain', 'src/scheduling', ...ofBothEngines],
   // src/http serves the guide for partners at /docs.
-  'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth', 'docs/integrating.md'],
-  'src/cli': [
+  'src/http': [
+    ...['src/operations', 'src/domain', 'src/scheduling', 'src/auth', 'fixtures', 'docs/integrating.md'],
+  ],
+  'src/sandbox': [
     'src/operations',
     'src/directory-files',
     'src/files',
@@ -39,7 +41,20 @@ const mayImport: Record<string, readonly string[]> = {
     'src/config.ts',
     'src/settings.ts',
     'src/service.ts',
+  ],
+  'src/cli': [
+    'src/operations',
+    'src/sandbox',
+    'src/directory-files',
+    'src/files',
+    'src/domain',
+    'src/scheduling',
+    'src/http',
+    'src/config.ts',
+    'src/settings.ts',
+    'src/service.ts',
     'src/built.ts',
+    'src/production.ts',
     'package.json',
   ],
   'src/built.ts': ['src/domain', 'src/zones'],
@@ -77,7 +92,7 @@ const homes: Record<string, readonly string[]> = {
   bun: ['db/postgres'],
   jose: ['src/auth'],
   'age-encryption': ['src/vault'],
-  'node:crypto': ['src/vault', 'src/auth'],
+  'node:crypto': ['src/vault', 'src/sandbox'],
   'temporal-polyfill': ['src/scheduling'],
   'moment-timezone': ['src/zones'],
   'bcp-47': ['src/domain'],
@@ -90,6 +105,7 @@ const homes: Record<string, readonly string[]> = {
   'node:fs': [
     'src/files',
     'src/cli',
+    'src/sandbox',
     'src/setting-sources.ts',
     'src/keyring.ts',
     'src/vault',
@@ -104,12 +120,12 @@ const homes: Record<string, readonly string[]> = {
   ],
   'node:net': ['src/domain', 'src/http'],
   'node:dns/promises': ['src/http'],
-  'node:os': ['src/cli'],
+  'node:os': ['src/cli', 'src/sandbox'],
   'node:readline/promises': ['src/cli'],
   'node:tty': ['src/cli'],
   'node:util': ['src/cli', 'src/domain'],
   'node:zlib': ['src/http'],
-  'node:path': ['src/files', 'src/cli', 'src/zones', 'db/sqlite'],
+  'node:path': ['src/files', 'src/cli', 'src/sandbox', 'src/zones', 'db/sqlite'],
 }
 
 interface Home {
@@ -193,6 +209,17 @@ test('imports: no files of src and db import each other in a circle, not even fo
     ['b', 'd'],
   ] as const
   expect(inCircles(above)).toEqual(['a', 'b', 'c'])
+})
+
+test('imports: the command serve never loads the control routes of a sandbox', async () => {
+  const imports = Map.groupBy(await importsOf(['src/**/*.ts', 'db/**/*.ts']), ([file]) => file)
+  const loadedBy = (file: string, known = new Set<string>()) => {
+    for (const [, imported] of imports.get(file) ?? [])
+      if (!known.has(imported)) loadedBy(imported, known.add(imported))
+    return [...known].filter((path) => /^src\/(sandbox|http\/control)\//.test(path))
+  }
+  expect(loadedBy('src/cli/commands/serve.ts')).toEqual([])
+  expect(loadedBy('src/cli/commands/sandbox.ts')).toContain('src/http/control/control.ts')
 })
 
 test('imports: a folder has at most 20 files, and a file of src at most 300 lines', async () => {

@@ -1,13 +1,13 @@
-import { randomBytes } from 'node:crypto'
 import { compactVerify, errors, SignJWT } from 'jose'
 import { isWithin } from '../domain/addresses'
 import { Refusal } from '../domain/errors'
 import { memo } from '../domain/memo'
 import type { Partner, PartnerKey } from '../domain/partner'
+import { type RandomSource, secureRandom } from '../domain/ports/random'
 
 /** Returns a random id and a random secret. The secret is as long as a SHA-256 hash (RFC 7518 §3.2). */
-export function newKey(): Pick<PartnerKey, 'kid' | 'secret'> {
-  return { kid: randomBytes(12).toString('base64url'), secret: randomBytes(32) }
+export function newKey(random: RandomSource = secureRandom): Pick<PartnerKey, 'kid' | 'secret'> {
+  return { kid: Buffer.from(random(12)).toString('base64url'), secret: random(32) }
 }
 
 /** Returns a JWT signed with HS256, without expiry (contract, Authentication 4). The same key gives the same token. */

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { callerNetworkFault, isDatabaseAddress } from '../domain/addresses'
 import type { RateOverride } from '../domain/limits'
+import { isSupported } from '../domain/ports/time'
 import { absenceForm } from '../domain/provider'
 import { dayMinutes, minuteMillis, parseDate, parseInstant } from '../scheduling/calendar'
 import * as settings from '../settings'
@@ -61,10 +62,9 @@ export function dayWord(text: string): string {
   throw new InvalidArgumentError('It must be today, tomorrow or a date, for example 2026-12-01.')
 }
 
-/** The start time of a sandbox's clock, in ms. The zone data and the database support only the years 2000 to 2498. */
 export function startingInstant(text: string): number {
   const at = parseInstant(text)
-  if (at !== null && at >= Date.UTC(2000, 0, 2) && at < Date.UTC(2499, 0)) return at
+  if (at !== null && isSupported(at)) return at
   throw new InvalidArgumentError('It must be a UTC time from 2000 to 2498, for example 2026-12-01T09:00:00Z.')
 }
 

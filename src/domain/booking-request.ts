@@ -2,6 +2,7 @@ import { slotMinutes } from '../scheduling/availability'
 import { minuteMillis } from '../scheduling/calendar'
 import { Refusal } from './errors'
 import type { Member, MemberProfile, MemberUpdate } from './member'
+import { type RandomSource, secureRandom } from './ports/random'
 
 /** The length of a slot in ms (contract, Limits). */
 export const slotMillis = slotMinutes * minuteMillis
@@ -115,8 +116,8 @@ export interface Retry {
 const readable = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /** Returns a random number that is easy to read aloud, such as `7K3Q-M0XA-9RTV`. Contains 60 random bits. */
-export function newAuthorizationNumber(): string {
-  const symbols = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => readable[byte & 31])
+export function newAuthorizationNumber(random: RandomSource = secureRandom): string {
+  const symbols = Array.from(random(12), (byte) => readable[byte & 31])
   return [symbols.slice(0, 4), symbols.slice(4, 8), symbols.slice(8)].map((group) => group.join('')).join('-')
 }
 

@@ -1,16 +1,27 @@
 import { Elysia } from 'elysia'
 import { documents } from './documents/docs'
-import { endpoints } from './endpoints/endpoints'
+import type { Endpoint } from './endpoints/endpoint'
+import { endpoints as registered } from './endpoints/endpoints'
 import { answerTo, errorAnswer, jsonType, MethodNotAllowed, noStore } from './errors'
 import { admissionOf, gate, type Serving, shedding } from './gate'
 import { forwarding } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
 
+type PeerOf = (request: Request) => string
+type IsReady = () => Promise<boolean>
+
+export interface App {
+  readonly fetch: (request: Request) => Response | Promise<Response>
+}
+
+export type CreateApp = (serving: Serving, peerOf: PeerOf, isReady: IsReady) => App
+
 /** Creates the request handler, without a listener. @param peerOf returns the address of the client or proxy */
 export function createApp(
   serving: Serving,
-  peerOf: (request: Request) => string,
-  isReady: () => Promise<boolean> = async () => true,
+  peerOf: PeerOf,
+  isReady: IsReady = async () => true,
+  endpoints: readonly Endpoint[] = registered,
 ) {
   const forwarded = forwarding(serving.proxies ?? null, peerOf, serving.report)
   const admission = admissionOf(serving)

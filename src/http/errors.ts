@@ -166,10 +166,20 @@ function isPartnerKind(kind: Kind): kind is PartnerKind {
   return Object.hasOwn(errorCodes, kind)
 }
 
+export class RefusalWithHeaders extends Refusal {
+  constructor(
+    kind: PartnerKind,
+    words: string,
+    readonly headers: Readonly<Record<string, string>>,
+  ) {
+    super(kind, words)
+  }
+}
+
 /** The response needs the header Allow (RFC 9110 §15.5.6). */
-export class MethodNotAllowed extends Refusal {
-  constructor(readonly allow: string) {
-    super('method_not_allowed', refusalsEverywhere.method_not_allowed)
+export class MethodNotAllowed extends RefusalWithHeaders {
+  constructor(allow: string) {
+    super('method_not_allowed', refusalsEverywhere.method_not_allowed, { Allow: allow })
   }
 }
 
@@ -183,12 +193,23 @@ export function answerTo(
   if (error instanceof Refusal && isPartnerKind(error.kind)) {
     if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
     const words = error.kind === 'storage_failed' ? refusalsEverywhere.storage_failed : error.message
-    if (error instanceof MethodNotAllowed) entry.headers.Allow = error.allow
+    if (error instanceof RefusalWithHeaders) Object.assign(entry.headers, error.headers)
     return errorAnswer(entry, error.kind, words, error.retryAfterSeconds, within)
   }
   if (elysiaCode === 'NOT_FOUND') return errorAnswer(entry, 'path_unknown', 'no endpoint has this path')
   logDefect('internal error', error)
   return errorAnswer(entry, 'internal_error', refusalsEverywhere.internal_error)
+}
+
+const controlStatuses: Partial<Record<Kind, number>> = { record_unknown: 404, move_unknown: 409 }
+
+/** Like answerTo, for the control routes. The messages omit advice for the command line. */
+export function answerToControl(error: unknown, entry: LogEntry): Response {
+  if (!(error instanceof Refusal) || error instanceof RefusalWithHeaders)
+    return answerTo(error, 'UNKNOWN', entry)
+  const code = error.kind as ErrorCode
+  const status = controlStatuses[error.kind] ?? errorCodes[code]?.status ?? 500
+  return errorAnswer(entry, code, error.fault, null, 'bookingData.', status)
 }
 
 /** Returns an error response. Updates the log entry of the request. */
@@ -198,8 +219,9 @@ export function errorAnswer(
   words: string,
   retryAfterSeconds: number | null = null,
   within?: string,
+  status = errorCodes[code].status,
 ): Response {
-  const { body, bytes, ...init } = errorParts(code, words, retryAfterSeconds, entry.headers, within)
+  const { body, bytes, ...init } = errorParts(code, words, retryAfterSeconds, entry.headers, within, status)
   entry.refusedFor = code
   entry.bytes = bytes
   return new Response(body, init)
@@ -246,8 +268,9 @@ function errorParts(
   retryAfterSeconds?: number | null,
   sent: Record<string, string> = {},
   within = '',
+  status = errorCodes[code].status,
 ) {
-  const { status, field } = errorCodes[code]
+  const { field } = errorCodes[code] ?? {}
   const message = field ? `${field.replace(within, '')}: ${words}` : words
   const body = JSON.stringify(status === 401 ? { code, message } : { message, status })
   // Sets all headers at once, because setting a header later costs as much as creating the response.

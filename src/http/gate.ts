@@ -12,7 +12,7 @@ import { type ConcurrencyLimits, concurrencyLimits, FairQueue, overloaded } from
 import { refusing, tokenOf } from './authentication'
 import { costOfBody, declaredBytes, parseJson, readBody, skipBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoints/endpoint'
-import { readHeaders, readParams, readQuery, typoWarning } from './endpoints/query'
+import { parametersOf, readHeaders, readParams, readQuery, warnOfTypos } from './endpoints/query'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
 import { type Forwarding, goneClient } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
@@ -157,6 +157,7 @@ class Gate {
       if (!endpoint) throw this.#wrongMethod(route, partner, entry)
 
       const query = readQueryOf(endpoint, request.url)
+      if (isSandbox) warnOfTypos(parametersOf(request.url), endpoint.checks.query.schema, entry)
       const byBody = costOfBody(endpoint.body ? declaredBytes(request) : 0)
       const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? byBody)
       const refusal = spend(endpoint.budget, partner, cost, entry.headers)
@@ -241,11 +242,6 @@ function validated(
   return { params, headers, query: sent.query, body: valid(checks.body, 'body', sent.body) }
 }
 
-function warnOfTypos(body: unknown, schema: TSchema, entry: LogEntry): void {
-  const warning = typoWarning(body, schema)
-  if (warning) entry.headers['X-Sandbox-Warning'] = warning
-}
-
 /** The partner of a token at the time `now` (ms). */
 interface Identity {
   readonly kid: string
@@ -292,7 +288,7 @@ function callerOf({ partner }: Identity): Caller {
 }
 
 /** @param whole name in the message if the fault is not about a single field */
-function valid<T extends TSchema>(check: Validator<T>, whole: string, value: unknown): Static<T> {
+export function valid<T extends TSchema>(check: Validator<T>, whole: string, value: unknown): Static<T> {
   if (check.accepts(value)) return value
   const faults = check.faultsOf(value, mostFaults).map(({ path, fault }) => `${path || whole}: ${fault}`)
   throw new Refusal('field_invalid', faults.join('; '))

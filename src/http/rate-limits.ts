@@ -1,7 +1,7 @@
 import { networkOf } from '../domain/addresses'
 import { Refusal } from '../domain/errors'
 import { type BudgetState, Limiter } from '../domain/limiter'
-import { limitFor, perHour, perMinute, type Rate, shareOf } from '../domain/limits'
+import { type Limits, limitFor, perHour, perMinute, type Rate, shareOf } from '../domain/limits'
 import type { Partner } from '../domain/partner'
 import type { Clock } from '../domain/ports/time'
 import type { Context } from '../operations/context'
@@ -36,11 +36,15 @@ export type BudgetName = 'reads' | 'bookings'
 /** Charges a partner's budget. Sets the rate limit headers. Returns an error if too little budget is left. */
 type SpendOfPartner = (name: BudgetName, partner: Partner, cost: number, headers: Headers) => Refusal | null
 
+/** Each node applies an equal share of the limit. The headers show this share. */
+export function rateOf(limits: Limits, name: BudgetName, partner: Partner): Rate | null {
+  return shareOf(limitFor(limits[name], partner[`${name}PerMinute`], perMinute), limits.nodes)
+}
+
 export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   const limiters = { reads: new Limiter<number>(), bookings: new Limiter<number>() }
   return (name, partner, cost, headers) => {
-    // Each node applies an equal share of the limit. The headers show this share.
-    const rate = shareOf(limitFor(limits[name], partner[`${name}PerMinute`], perMinute), limits.nodes)
+    const rate = rateOf(limits, name, partner)
     if (!rate) return null
     const budget = limiters[name].spend(partner.id, rate, cost, clock.now())
     setRateHeaders(name, rate, budget, headers)
@@ -87,10 +91,10 @@ export function addressBudgets(
 }
 
 /** Format of draft-ietf-httpapi-ratelimit-headers-10. */
-function setRateHeaders(
+export function setRateHeaders(
   name: string,
   { most, seconds }: Rate,
-  { remaining, secondsToNext }: BudgetState,
+  { remaining, secondsToNext }: Pick<BudgetState, 'remaining' | 'secondsToNext'>,
   headers: Headers,
 ) {
   headers['RateLimit-Policy'] = `"${name}";q=${most};w=${seconds}`

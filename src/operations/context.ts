@@ -2,6 +2,7 @@ import type { Directory } from '../directory/directory'
 import { Refusal } from '../domain/errors'
 import type { Limits } from '../domain/limits'
 import type { Maintenance } from '../domain/ports/maintenance'
+import type { RandomSource } from '../domain/ports/random'
 import type { Store } from '../domain/ports/store'
 import type { Clock } from '../domain/ports/time'
 import type { Keyring } from '../domain/ports/vault'
@@ -12,6 +13,8 @@ export interface Records {
   readonly maintenance: Maintenance
   readonly clock: Clock
   readonly keyring: Keyring
+  /** Set only in a sandbox with a seed. */
+  readonly random?: RandomSource | undefined
   /** The read model; null if the command does not need it. */
   readonly directory: Directory | null
 }

@@ -68,7 +68,7 @@ export function submitBookingRequest(
       // Uses the version from the authentication: if the token was revoked since then, the draft must become stale.
       version: caller?.version ?? directory.version,
       ...(slot ? locateSlot(directory, slot, now) : nowhere),
-      authorizationNumber: slot && newAuthorizationNumber(),
+      authorizationNumber: slot && newAuthorizationNumber(context.random),
       submittedAt: now,
       limits: { ...limits, emailConflicts: limitFor(limits.emailConflicts, ownLimit, Number) },
     })

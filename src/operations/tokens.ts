@@ -53,7 +53,7 @@ async function createToken(
   keep: Keep = () => {},
   activate: typeof issueKey,
 ): Promise<string> {
-  const key = { ...newKey(), startsAt }
+  const key = { ...newKey(records.random), startsAt }
   const token = await signToken({ ...key, issuedAt: act.at })
   keep(token)
   await activate(records, partner.id, key, act)

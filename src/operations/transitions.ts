@@ -48,7 +48,7 @@ export async function placeRequest(
   act: Act,
 ): Promise<RequestRecord> {
   const { directory, store } = context
-  const authorizationNumber = newAuthorizationNumber()
+  const authorizationNumber = newAuthorizationNumber(context.random)
   const place = { providerId: provider.id, startsAt }
   try {
     await decideOnFreshSnapshot(context, async () => {

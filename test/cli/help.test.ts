@@ -98,7 +98,8 @@ test('cli: every command has examples with existing commands and options', async
     expect([line, first]).toEqual([line, 'anteroom'])
     const { command, depth } = findCommand(program, words)
     expect([line, depth > 0]).toEqual([line, true])
-    const flags = words.filter((word) => /^-./.test(word)).map((word) => word.split('=')[0])
+    const own = words.join(' ').split(' -- ')[0]?.split(' ') ?? []
+    const flags = own.filter((word) => /^-./.test(word)).map((word) => word.split('=')[0])
     const known = command.options.flatMap(({ long, short }) => [long, short])
     expect([line, flags.filter((flag) => !known.includes(flag))]).toEqual([line, []])
   }

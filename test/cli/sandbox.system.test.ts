@@ -61,7 +61,11 @@ describe('cli: a sandbox with a temporary database', () => {
       baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       docsUrl: `${baseUrl}/docs`,
       openapiUrl: `${baseUrl}/openapi.json`,
+      controlUrl: `${baseUrl}/sandbox/v1/`,
+      controlToken: expect.stringMatching(/^[\w-]{43}$/),
       database: expect.any(String),
+      frozen: false,
+      outcomes: [],
       now: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/),
       partners: [
         { name: expect.any(String), state: 'active', token, organization: expect.any(String) },
@@ -421,7 +425,8 @@ describe('cli: invalid options of the sandbox', () => {
     [['--database', ''], /^(error|anteroom): .*--database.*\n$/],
     [['--nonsense'], "error: unknown option '--nonsense'\nTry: anteroom sandbox --help\n"],
     [['--prot', '1'], "error: unknown option '--prot'\nTry: --port\n"],
-    [['extra'], 'error: too many arguments\nUsage: anteroom sandbox [options]\n'],
+    [['extra'], 'error: a command for the sandbox comes after --\n'],
+    [['--', '/no/such/command'], 'error: the command after -- cannot be run\n'],
   ])('the options %j are refused on stderr, with exit code 2', async (args, stderr) => {
     using folder = new Folder()
     mkdirSync(folder.file('tmp'))

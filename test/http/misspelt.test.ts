@@ -58,6 +58,21 @@ describe('http: the sandbox warns of a misspelt field name', () => {
     expect(answer.headers.get('x-sandbox-warning')).toBe(warning)
   })
 
+  test('in a query, also one that is refused', async () => {
+    const warningFor = async (query: string, path: string = paths.providers) => {
+      const { status, headers } = await service.get(path + query)
+      return [status, headers.get('x-sandbox-warning')]
+    }
+    const warning = 'regionid is not known; did you mean region_id?'
+    expect(await warningFor('?regionid=1')).toEqual([400, warning])
+    const both = 'pagesize is not known; did you mean page_size? pages is not known; did you mean page?'
+    expect(await warningFor('?country_code=CA&pagesize=5&pages=1&other=1', paths.regions)).toEqual([
+      200,
+      both,
+    ])
+    expect(await warningFor('?country_code=CA&page=1', paths.regions)).toEqual([200, null])
+  })
+
   test('in a body that is refused', async () => {
     const { phq9Data, ...rest } = whole
     const answer = await service.post(paths.booking, { ...rest, phq9data: phq9Data })

@@ -1,25 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { constants } from 'node:os'
 import { type Command, Option } from 'commander'
-import { limitsOf } from '../../config'
-import { builtInDirectory, withGenerated } from '../../directory-files/sandbox'
-import type { Act } from '../../domain/audit'
-import { slotMillis } from '../../domain/booking-request'
-import { unlimited } from '../../domain/limits'
-import { clockStartingAt, systemClock } from '../../domain/ports/time'
-import type { Context } from '../../operations/context'
-import {
-  deactivatedMember,
-  fillSandbox,
-  listSandboxPartners,
-  loadDirectory,
-} from '../../operations/directory-loads'
-import { zoneDataNote } from '../../operations/maintenance'
-import { findExampleSlot } from '../../operations/offer-slots'
-import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
-import { databaseAt, openService, type Service } from '../../service'
-import { settings, type Values, valuesOf } from '../../settings'
+import { Refusal } from '../../domain/errors'
+import { systemClock } from '../../domain/ports/time'
+import { type LimitName, limitNames } from '../../sandbox/filling'
+import { type Card, startSandbox } from '../../sandbox/sandbox'
+import { settings } from '../../settings'
 import { cap, databaseFile, startingInstant, webAddress, wholeNumber } from '../arguments'
 import { json, plainCommand } from '../command'
 import { readJsonFile } from '../directory-files'
@@ -28,7 +13,7 @@ import { printJson, printLines, printNotice } from '../terminal/output'
 import { shutdownRequest } from './serve'
 
 interface Options extends Partial<Record<LimitName, number | null>> {
-  readonly port: number
+  readonly port?: number
   readonly host: string
   readonly baseUrl?: string
   readonly database?: string
@@ -36,20 +21,12 @@ interface Options extends Partial<Record<LimitName, number | null>> {
   readonly directory?: string
   readonly providers: number
   readonly zones?: string
+  readonly frozen?: boolean
+  readonly seed?: string
+  readonly resettable?: boolean
+  readonly untilStdinCloses?: boolean
   readonly json?: boolean
 }
-
-const limitNames = [
-  'readsPerMinute',
-  'bookingsPerMinute',
-  'intakesPerHour',
-  'failedAuthenticationsPerMinute',
-  'openRequests',
-  'openIntakes',
-  'emailConflictsPerHour',
-] as const
-
-type LimitName = (typeof limitNames)[number]
 
 const limitOptions = limitNames.map((name) => {
   const { flag, meaning } = settings[name]
@@ -62,8 +39,13 @@ const limitOptions = limitNames.map((name) => {
 export function sandboxCommand(): Command {
   return plainCommand({
     name: 'sandbox',
+    words: [['[command...]', 'after --: a command to run with the sandbox, which then stops']],
     options: [
-      ['--port <n>', 'the port to listen on, 0 for a free one', wholeNumber(0, 65_535), 8080],
+      [
+        '--port <n>',
+        'the port to listen on, 0 for a free one (default: 8080, or a free one with a command)',
+        wholeNumber(0, 65_535),
+      ],
       ['--host <host>', 'the address to listen on', '127.0.0.1'],
       ['--base-url <url>', 'the public address, used in links', webAddress],
       [
@@ -76,6 +58,13 @@ export function sandboxCommand(): Command {
         "the UTC instant at which the service's clock starts (default: now)",
         startingInstant,
       ],
+      ['--frozen', 'start with a stopped clock'],
+      ['--seed <text>', 'create the same tokens and numbers at each start'],
+      ['--resettable', 'let POST /sandbox/v1/reset restore a kept --database'],
+      [
+        '--until-stdin-closes',
+        'stop when stdin closes, for example because the program that started it has ended',
+      ],
       ['--directory <file>', 'the directory file to load (default: built-in)'],
       ['--providers <n>', 'the number of providers to generate in addition', wholeNumber(0, 1_000_000), 0],
       ['--zones <folder>', 'a zoneinfo folder to use instead of the built-in time zones'],
@@ -86,118 +75,78 @@ export function sandboxCommand(): Command {
       'anteroom sandbox',
       'anteroom sandbox --port 0 --now 2026-12-01T09:00:00Z --json',
       'anteroom sandbox --database sandbox.sqlite --providers 10000',
+      'anteroom sandbox --seed ci --now 2026-12-01T09:00:00Z --frozen -- npm test',
     ],
     run: runSandbox,
   })
 }
 
-async function runSandbox(options: Options): Promise<undefined> {
+async function runSandbox(words: readonly string[], options: Options): Promise<undefined> {
+  const { directory, port = words.length > 0 ? 0 : 8080 } = options
+  if (words.length > 0 && !process.argv.includes('--'))
+    throw new Refusal('field_invalid', 'a command for the sandbox comes after --')
   // Reads the file before signals are handled, so that Ctrl-C still ends a read that blocks.
-  const given = options.directory === undefined ? null : readJsonFile(options.directory)
+  const document = directory === undefined ? undefined : readJsonFile(directory)
   // Handles signals before the folder is created, so that a signal cannot leave the folder behind.
-  const stopped = shutdownRequest()
-  const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
-  const log = isOnTerminal() ? openTerminalLog(systemClock) : null
-  const database = resolve(options.database ?? join(folder as string, 'sandbox.sqlite'))
-  const key = `${database}.key`
-  let service: Service | undefined
+  const stopped = Promise.race([shutdownRequest(), ...(options.untilStdinCloses ? [stdinCloses()] : [])])
+  const log = isOnTerminal() && words.length === 0 ? openTerminalLog(systemClock) : null
+  if (options.seed !== undefined) printNotice('the tokens come from --seed, so they are not secret')
   try {
-    const place = await databaseAt({ database })
-    const isNew = (await place.find()) === null
-    if (isNew) {
-      const fillOne = (made: string, madeKey: string) => fill(made, madeKey, options, given)
-      await place.make({ keyFile: key, mustBeNew: false, fill: fillOne })
+    const observers = log ? [log.observe] : []
+    const sandbox = await startSandbox({ ...options, port, document, observers, report: printNotice })
+    try {
+      if (words.length > 0) await runWith(sandbox.card, words, stopped, options)
+      else {
+        if (options.json) printJson(sandbox.card, 0)
+        else printLines(...cardText(sandbox.card))
+        await stopped
+      }
+    } finally {
+      await sandbox.stop()
     }
-    service = await open(database, key, options, false)
-    if (!isNew && (options.directory !== undefined || options.providers > 0)) {
-      await loadDirectory(
-        service.context,
-        documentFor(service.context, options, given),
-        actOf(service.context),
-      )
-    }
-    const note = zoneDataNote(service.zones, service.context.clock.now())
-    if (note) printNotice(note)
-    const { host, port, baseUrl } = options
-    const server = await service.listen({ host, port, baseUrl, observers: log ? [log.observe] : [] })
-    const report = await describeSandbox(service.context, server.baseUrl, database)
-    if (options.json) printJson(report, 0)
-    else printLines(...card(report))
-    await stopped
-    await server.stop()
   } finally {
-    await service?.close()
     await log?.end()
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+    process.stdin.pause()
   }
 }
 
-function actOf({ clock }: Context): Act {
-  return { actor: 'sandbox', at: clock.now() }
-}
-
-function open(database: string, key: string, options: Options, create: boolean): Promise<Service> {
-  return openService({
-    purpose: 'sandbox',
-    database,
-    masterKey: { file: key },
-    create,
-    upgrade: true,
-    zoneFolder: options.zones,
-    clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
-    // The partners' limits must not apply while the data is generated.
-    limits: create ? unlimited : limitsOf({ ...noLimits, ...options }),
-    report: printNotice,
+function stdinCloses(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => resolve())
+    process.stdin.resume()
   })
 }
 
-const noLimits: Values = {
-  ...valuesOf({}),
-  ...(Object.fromEntries(limitNames.map((name) => [name, null])) as Record<LimitName, null>),
-}
-
-async function fill(database: string, key: string, options: Options, given: unknown): Promise<void> {
-  const { context, close } = await open(database, key, options, true)
+function spawn(
+  words: readonly string[],
+  env: Record<string, string | undefined>,
+  stdin: 'ignore' | 'inherit',
+) {
   try {
-    const act = actOf(context)
-    await loadDirectory(context, documentFor(context, options, given), act)
-    await fillSandbox(context, options.directory === undefined, act)
-  } finally {
-    await close()
+    return Bun.spawn([...words], { env, stdio: [stdin, 'inherit', 'inherit'] })
+  } catch {
+    throw new Refusal('field_invalid', 'the command after -- cannot be run')
   }
 }
 
-/** Returns the directory document that the options select, without validation. */
-function documentFor({ clock }: Context, { directory, providers }: Options, given: unknown): unknown {
-  const today = Math.floor(clock.now() / (dayMinutes * minuteMillis))
-  const document = directory === undefined ? builtInDirectory(today) : given
-  return providers > 0 ? withGenerated(document, providers) : document
+async function runWith(
+  { baseUrl, controlToken, partners }: Card,
+  words: readonly string[],
+  stopped: Promise<void>,
+  { untilStdinCloses }: Options,
+): Promise<void> {
+  const { commandEnvironment } = await import('../../production')
+  const token = partners.find(({ state }) => state === 'active')?.token
+  const given = { ANTEROOM_BASE_URL: baseUrl, ANTEROOM_TOKEN: token, ANTEROOM_CONTROL_TOKEN: controlToken }
+  const child = spawn(words, commandEnvironment(given), untilStdinCloses ? 'ignore' : 'inherit')
+  await Promise.race([child.exited, stopped.then(() => child.kill())])
+  await child.exited
+  const { exitCode, signalCode } = child
+  process.exitCode = exitCode ?? 128 + constants.signals[signalCode as NodeJS.Signals]
 }
 
-async function describeSandbox(context: Context, baseUrl: string, database: string) {
-  const now = context.clock.now()
-  const free = findExampleSlot(context, now)
-  return {
-    baseUrl,
-    docsUrl: `${baseUrl}/docs`,
-    openapiUrl: `${baseUrl}/openapi.json`,
-    database,
-    now: formatInstant(now),
-    partners: await listSandboxPartners(context, now),
-    examples: {
-      deactivatedMember,
-      countryCode: free?.region.countryCode ?? null,
-      regionId: free?.region.id ?? null,
-      providerId: free?.providerId ?? null,
-      utcStartTime: free && formatInstant(free.startsAt),
-      utcEndTime: free && formatInstant(free.startsAt + slotMillis),
-    },
-  }
-}
-
-type Report = Awaited<ReturnType<typeof describeSandbox>>
-
-function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): string[] {
+function cardText(report: Card): string[] {
+  const { baseUrl, docsUrl, database, now, frozen, controlToken, partners, examples } = report
   const widest = Math.max(...partners.map(({ state }) => state.length))
   const lines = partners.flatMap(({ name, state, organization, token }) => [
     `  ${state.padEnd(widest)}  ${name}${organization ? ` (${organization})` : ''}`,
@@ -207,7 +156,8 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
     `Anteroom sandbox at ${baseUrl}`,
     `  API docs   ${docsUrl}`,
     `  database   ${database}`,
-    `  clock      ${now}`,
+    `  clock      ${now}${frozen ? ', frozen' : ''}`,
+    `  control    ${controlToken}`,
     '',
     'Partners and their tokens:',
     ...lines,
@@ -219,7 +169,7 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
 }
 
 /** Returns a search and a booking as commands to paste into a shell. Empty if no slot is free. */
-function firstSteps(baseUrl: string, token: string, examples: Report['examples']): string[] {
+function firstSteps(baseUrl: string, token: string, examples: Card['examples']): string[] {
   const { regionId, providerId, utcStartTime, utcEndTime } = examples
   if (regionId === null) return []
   const booking = {

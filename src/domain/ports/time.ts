@@ -7,10 +7,28 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** Returns a clock that starts at `startsAt` (ms) and then runs at normal speed. */
-export function clockStartingAt(startsAt: number): Clock {
-  const made = performance.now()
-  return { now: () => startsAt + Math.floor(performance.now() - made) }
+/** The zone data and the database support only the years 2000 to 2498. @param at ms */
+export function isSupported(at: number): boolean {
+  return at >= Date.UTC(2000, 0, 2) && at < Date.UTC(2499, 0)
+}
+
+export interface SettableClock extends Clock {
+  readonly isFrozen: boolean
+  set(at: number, isFrozen: boolean): void
+}
+
+/** Returns a clock that starts at `startsAt` (ms) and then runs at normal speed, unless it is frozen. */
+export function clockStartingAt(startsAt: number, isFrozen = false): SettableClock {
+  let [from, since, frozen] = [startsAt, performance.now(), isFrozen]
+  return {
+    now: () => (frozen ? from : from + Math.floor(performance.now() - since)),
+    get isFrozen() {
+      return frozen
+    },
+    set(at, isFrozen) {
+      ;[from, since, frozen] = [at, performance.now(), isFrozen]
+    },
+  }
 }
 
 export function pause(millis: number): Promise<void> {

@@ -23,7 +23,7 @@ members. Only servers may call this API, with the token that the operator issued
 not reach a browser, an app or a log. The guide is at \`/docs\`.
 
 Errors have a \`message\` for people and an \`X-Error-Code\` header for programs. Query parameters and body fields that
-are not described here are ignored. The sandbox reports fields that look misspelled in \`X-Sandbox-Warning\`.
+are not described here are ignored. The sandbox reports those that look misspelled in \`X-Sandbox-Warning\`.
 
 ${codesTable}`
 

@@ -17,7 +17,7 @@ export function pageOf(below: string, version: string): string {
   <p>Programs read them in <a href="${below}../openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
   <noscript><p>This list needs JavaScript.</p></noscript>
   <fieldset id="tokens" hidden><legend>Use a token of this sandbox</legend></fieldset>
-  <div id="lists"><div id="api"></div></div>
+  <div id="lists"><div id="api"></div><div id="control"></div></div>
 </section>
 <section>${toHtml(`## Error codes\n\n${codesTable}`)}</section>`
   const headings = main.matchAll(/<h2 id="([^"]*)">(.*?)<\/h2>/g)
@@ -46,7 +46,8 @@ shown.then(async (ui) => {
     tokens.appendChild(document.createElement('label')).append(radio, name + ' (' + state + ')')
   }
   tokens.hidden = false
-})`
+})
+show('docs/sandbox.json', 'control', [])`
 
 /**
  * Shows the operations with folded error responses. The observer adds labels that Swagger UI leaves out. Outside the
@@ -74,7 +75,7 @@ const onlyOperations = ({ React: { createElement, Fragment, useState }, ...syste
     },
   },
 })
-const show = async (path, id) => {
+const show = async (path, id, supportedSubmitMethods) => {
   const list = document.getElementById(id)
   new MutationObserver(() => {
     for (const field of list.querySelectorAll('input, select, textarea'))
@@ -89,13 +90,13 @@ const show = async (path, id) => {
     domNode: list,
     layout: 'Lean',
     plugins: [onlyOperations],
-    supportedSubmitMethods: ${isSandbox ? "['get', 'post']" : '[]'},
+    supportedSubmitMethods,
     syntaxHighlight: false,
     validatorUrl: null,
     persistAuthorization: false,
   })
 }
-const shown = show('openapi.json', 'api')${isSandbox ? offerTokens : ''}
+const shown = show('openapi.json', 'api', ${isSandbox ? "['get', 'post']" : '[]'})${isSandbox ? offerTokens : ''}
 `
 
 export const styles = `:root { --text: #1f2933; --muted: #52606d; --line: #d9dee4; --back: #fff; --soft: #f4f6f8; --link: #0b5cad }

@@ -2,6 +2,7 @@ import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
 import { editDistance } from '../../domain/did-you-mean'
 import { Refusal } from '../../domain/errors'
 import type { Page } from '../../domain/page'
+import type { LogEntry } from '../log'
 
 /** Returns the parameters of the schema. @throws Refusal field_invalid if a parameter is repeated or not UTF-8 */
 export function readQuery(text: string, schema: TObject<TProperties>): Record<string, string | number> {
@@ -64,8 +65,15 @@ const mostNames = 100
 const mostSuggestions = 5
 
 /** Suggests known names for misspelled names. Omits other unknown names, because clients can send anything. */
-export function typoWarning(body: unknown, schema: TSchema): string {
-  return nearMisses(body, schema, '').slice(0, mostSuggestions).join(' ')
+export function warnOfTypos(sent: unknown, schema: TSchema, { headers }: Pick<LogEntry, 'headers'>): void {
+  const found = nearMisses(sent, schema, '').slice(0, mostSuggestions)
+  const warnings = [headers['X-Sandbox-Warning'] ?? [], found].flat()
+  if (warnings.length > 0) headers['X-Sandbox-Warning'] = warnings.join(' ')
+}
+
+/** Returns the parameters as in a body. */
+export function parametersOf(url: string): object {
+  return Object.fromEntries(new URLSearchParams(url.split('?')[1]))
 }
 
 function nearMisses(value: unknown, { properties, items }: TSchema, path: string): string[] {

@@ -86,7 +86,7 @@ function urlOf(baseUrl: string, cursor: string, pageSize?: number): string {
   return `${baseUrl}${path}?after=${cursor}${pageSize === undefined ? '' : `&page_size=${pageSize}`}`
 }
 
-function presentChange(request: ChangedRequest): Static<typeof RequestChange> {
+export function presentChange(request: ChangedRequest): Static<typeof RequestChange> {
   const { id, isErased, startsAt } = request
   if (isErased) return { id, state: 'erased', ...erased }
   const { state, providerId, authorizationNumber, acceptedAt, declinedAt, cancelledAt } = request

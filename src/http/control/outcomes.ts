@@ -1,0 +1,104 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { PartnerKind } from '../../domain/errors'
+import { perMinute } from '../../domain/limits'
+import type { Partner } from '../../domain/partner'
+import { Choice, Text } from '../../domain/validation'
+import type { Context } from '../../operations/context'
+import { type Endpoint, refusalsOf } from '../endpoints/endpoint'
+import { endpoints } from '../endpoints/endpoints'
+import { type ErrorCode, errorCodes, RefusalWithHeaders } from '../errors'
+import { rateOf, setRateHeaders } from '../rate-limits'
+
+export const OutcomeMembers = {
+  operation: Choice(endpoints.map(({ operationId }) => operationId)),
+  partner: Type.Optional(Text()),
+  times: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  code: Type.Optional(Choice(Object.keys(errorCodes) as ErrorCode[])),
+  delayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000 })),
+  drop: Type.Optional(Choice(['before', 'after'])),
+}
+const Outcome = Type.Object(OutcomeMembers)
+type Outcome = Static<typeof Outcome> & { readonly times: number }
+type Answered = Awaited<ReturnType<ReturnType<Endpoint['handler']>>>
+
+export const dropHeader = 'X-Sandbox-Drop'
+
+export class Outcomes {
+  #left: readonly Outcome[] = []
+  #ending = Promise.withResolvers<void>()
+
+  list(): readonly Outcome[] {
+    return this.#left
+  }
+
+  add(outcome: Outcome): void {
+    this.#left = [...this.#left, outcome]
+  }
+
+  clear(): void {
+    this.#left = []
+    this.endDelays()
+  }
+
+  endDelays(): void {
+    this.#ending.resolve()
+    this.#ending = Promise.withResolvers()
+  }
+
+  /** Outcomes apply to calls that have passed all checks of the gate. */
+  applyTo({ handler, ...endpoint }: Endpoint): Endpoint {
+    return {
+      ...endpoint,
+      handler: (context, baseUrl) => {
+        const handle = handler(context, baseUrl)
+        return (call) => {
+          const { partner } = call.caller
+          const outcome = this.#take(endpoint.operationId, partner.name)
+          if (!outcome) return handle(call)
+          if (outcome.code) throw refusalFor(outcome.code, endpoint, context, partner)
+          return this.#disturb(outcome, async () => handle(call))
+        }
+      },
+    }
+  }
+
+  #take(operationId: string, name: string): Outcome | undefined {
+    const outcome = this.#left.find(
+      ({ operation, partner = name }) => operation === operationId && partner === name,
+    )
+    this.#left = this.#left.flatMap((one) => {
+      if (one !== outcome) return one
+      return one.times > 1 ? { ...one, times: one.times - 1 } : []
+    })
+    return outcome
+  }
+
+  async #disturb({ delayMs, drop }: Outcome, answer: () => Promise<Answered>): Promise<Answered> {
+    if (drop) {
+      if (drop === 'after') await answer().catch(() => {})
+      return { body: null, headers: { [dropHeader]: 'true' } }
+    }
+    await Promise.race([new Promise((go) => setTimeout(go, delayMs).unref()), this.#ending.promise])
+    return answer()
+  }
+}
+
+function refusalFor(
+  code: ErrorCode,
+  endpoint: Pick<Endpoint, 'budget' | 'body' | 'refusals'>,
+  { limits }: Context,
+  partner: Partner,
+) {
+  const { budget } = endpoint
+  const headers: Record<string, string> = {}
+  if (code === 'rate_limited') {
+    const rate = rateOf(limits, budget, partner) ?? perMinute(60)
+    setRateHeaders(budget, rate, { remaining: 0, secondsToNext: 1 }, headers)
+  }
+  return new RefusalWithHeaders(code as PartnerKind, refusalsOf(endpoint)[code] ?? '', headers)
+}
+
+/** Resets the connection: Bun does so if a body fails before its first byte. */
+export function dropped(): Response {
+  return new Response(new ReadableStream({ start: (controller) => controller.error() }), { status: 500 })
+}

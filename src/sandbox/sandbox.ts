@@ -1,0 +1,140 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { slotMillis } from '../domain/booking-request'
+import { secureRandom } from '../domain/ports/random'
+import { clockStartingAt, type SettableClock, systemClock } from '../domain/ports/time'
+import { beginFile } from '../files/durable'
+import { controlledApp } from '../http/control/control'
+import type { RequestObserver } from '../http/log'
+import type { Context } from '../operations/context'
+import { deactivatedMember, listSandboxPartners } from '../operations/directory-loads'
+import { auditHead, zoneDataNote } from '../operations/maintenance'
+import { findExampleSlot } from '../operations/offer-slots'
+import { formatInstant } from '../scheduling/calendar'
+import { databaseAt, type Service } from '../service'
+import { type Filling, fill, loadGiven, openSandbox } from './filling'
+import { SeededRandom } from './seed'
+
+export interface SandboxOptions extends Omit<Filling, 'clock' | 'random'> {
+  readonly host: string
+  readonly port: number
+  readonly baseUrl?: string | undefined
+  readonly database?: string | undefined
+  readonly now?: number | undefined
+  readonly frozen?: boolean
+  readonly seed?: string | undefined
+  readonly resettable?: boolean
+  readonly observers: readonly RequestObserver[]
+}
+
+export async function startSandbox(options: SandboxOptions) {
+  const { now: startsAt = systemClock.now(), frozen = false, seed, host, port, baseUrl, observers } = options
+  const isResettable = options.database === undefined || options.resettable === true
+  const folder = isResettable ? temporaryFolder() : ''
+  const pristine = join(folder, 'pristine.sqlite')
+  const database = resolve(options.database ?? join(folder, 'sandbox.sqlite'))
+  const key = `${database}.key`
+  const clock = clockStartingAt(startsAt, frozen)
+  const seeded = seed === undefined ? null : new SeededRandom(seed)
+  const random = seeded?.draw
+  const filling = { ...options, clock, random }
+  const open = () => openSandbox(database, key, filling)
+
+  const place = await databaseAt({ database })
+  const isNew = (await place.find()) === null
+  if (isNew) {
+    const fillOne = (made: string, madeKey: string) => fill(made, madeKey, filling)
+    await place.make({ keyFile: key, mustBeNew: false, fill: fillOne })
+  } else {
+    const { context, close } = await open()
+    if (options.document !== undefined || options.providers > 0) await loadGiven(context, filling)
+    await close()
+  }
+  if (isResettable) copyFileSync(database, pristine)
+
+  let service: Service = await open()
+  // Continues a kept database with other numbers, because its first ones are taken.
+  const sequence = isNew ? 'calls' : `calls after ${(await auditHead(service.context)).id}`
+  const begin = () => seeded?.start(sequence)
+  seeded?.start('control')
+  const controlToken = Buffer.from((random ?? secureRandom)(32)).toString('base64url')
+  begin()
+  const sandbox = {
+    token: controlToken,
+    clock,
+    service: () => service,
+    isResettable,
+    describe: () =>
+      describeSandbox(service.context, { baseUrl: server.baseUrl, controlToken, database, clock }),
+    runTasks: () => server.runTasks(),
+    async reset(now: number | null) {
+      await server.replaceService(async () => {
+        await service.close()
+        putBack(pristine, database)
+        clock.set(now ?? startsAt, frozen)
+        begin()
+        service = await open()
+        return service.served
+      })
+    },
+  }
+  const note = zoneDataNote(service.zones, clock.now())
+  if (note) options.report(note)
+  const createApp = controlledApp(sandbox)
+  const listening = service.listen({ host, port, baseUrl, observers, createApp })
+  const server = await listening.catch(async (error) => {
+    await service.close()
+    throw error
+  })
+  return {
+    card: await sandbox.describe(),
+    async stop() {
+      await server.stop()
+      await service.close()
+    },
+  }
+}
+
+/** Removed when the process exits, even if its output can no longer be written. */
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'anteroom-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Replaces the file and does not overwrite it: SQLite may not have closed it yet, and then keeps the old one. */
+function putBack(pristine: string, database: string): void {
+  for (const log of ['-wal', '-shm']) rmSync(database + log, { force: true })
+  using file = beginFile(database, { replace: true })
+  copyFileSync(pristine, file.path)
+  file.publish()
+}
+
+export type Card = Awaited<ReturnType<typeof describeSandbox>>
+
+interface About {
+  readonly baseUrl: string
+  readonly controlToken: string
+  readonly database: string
+  readonly clock: SettableClock
+}
+
+async function describeSandbox(context: Context, { baseUrl, clock, ...about }: About) {
+  const now = clock.now()
+  const free = findExampleSlot(context, now)
+  return {
+    ...{ baseUrl, docsUrl: `${baseUrl}/docs`, openapiUrl: `${baseUrl}/openapi.json` },
+    ...{ controlUrl: `${baseUrl}/sandbox/v1/`, ...about, now: formatInstant(now), frozen: clock.isFrozen },
+    outcomes: [],
+    partners: await listSandboxPartners(context, now),
+    examples: {
+      deactivatedMember,
+      countryCode: free?.region.countryCode ?? null,
+      regionId: free?.region.id ?? null,
+      providerId: free?.providerId ?? null,
+      utcStartTime: free && formatInstant(free.startsAt),
+      utcEndTime: free && formatInstant(free.startsAt + slotMillis),
+    },
+  }
+}
