@@ -35,9 +35,9 @@ const writing = [
   `INSERT INTO members (id, record_key, partner_id, external_user_id_hash, email_hash, active, sealed_external_user_id,
     sealed_profile, created_at, updated_at)
   VALUES (:id::int8, :id::text, 1, ${hash(1)}, ${hash(2)}, true, ${bytes(60)}, ${bytes(260)}, 1, 1)`,
-  `INSERT INTO booking_requests (id, record_key, member_id, is_intake, state, provider_id, authorization_number, starts_at,
+  `INSERT INTO booking_requests (id, record_key, partner_id, member_id, is_intake, state, provider_id, authorization_number, starts_at,
     ends_at, local_offset_minutes, sealed_screening_answers, submitted_at)
-  SELECT id, id::text, id, false, 'pending', :provider::int8, id::text, at, at + 2700000, -300, ${bytes(200)}, 1
+  SELECT id, id::text, 1, id, false, 'pending', :provider::int8, id::text, at, at + 2700000, -300, ${bytes(200)}, 1
   FROM (SELECT :id::int8 AS id, 1900000000000 + :slot::int8 * 2700000 AS at) AS given
   ON CONFLICT ON CONSTRAINT booking_requests_slot DO NOTHING`,
 ].map(oneLine)

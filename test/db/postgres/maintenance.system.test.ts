@@ -169,8 +169,8 @@ const fillRows = (count: number) =>
    INSERT INTO members (record_key, partner_id, external_user_id_hash, email_hash, active, sealed_external_user_id,
      sealed_profile, created_at, updated_at)
      SELECT 'm' || i, 1, sha256(int4send(i)), sha256(int4send(-i)), true, 'x', 'x', 0, 0 FROM generate_series(1, ${count}) AS i;
-   INSERT INTO booking_requests (record_key, member_id, is_intake, state, sealed_screening_answers, submitted_at)
-     SELECT 'r' || id, id, true, 'unassigned', 'x', 0 FROM members WHERE id < 10 ORDER BY id;
+   INSERT INTO booking_requests (record_key, partner_id, member_id, is_intake, state, sealed_screening_answers, submitted_at)
+     SELECT 'r' || id, 1, id, true, 'unassigned', 'x', 0 FROM members WHERE id < 10 ORDER BY id;
    INSERT INTO request_notes (record_key, request_id, kind, at, actor, sealed_text)
      SELECT 'n' || id, id, 'note', 0, 'olive', 'x' FROM booking_requests ORDER BY id;
    INSERT INTO replays SELECT id, 1, sha256(int4send(id::int)), sha256('b'), 'x', 0 FROM booking_requests;
