@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
+import { followUpContract } from './follow-up.contract'
 import { act, entry, everything, fill, load, minutes, now, ontario, stored } from './furniture'
 import { operatorContract } from './operator.contract'
 import { openPlace } from './place'
@@ -12,6 +13,10 @@ describe('db: SQLite store', () => {
   bookingFeedContract(openPlace)
   operatorContract(openPlace)
   retriesContract(openPlace)
+  followUpContract(openPlace, async ({ path }) => {
+    using database = new Database(path, { readonly: true })
+    return database.query('SELECT * FROM unread_risks').values().flat()
+  })
 })
 
 test('db: a reader that missed more than 10,000 changes gets the complete directory', async () => {

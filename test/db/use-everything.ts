@@ -76,10 +76,10 @@ export async function callStore(place: Place): Promise<void> {
     intake('withdrawn', { screeningAnswers: [{ question: 'Self-harm', answer: '3' }] }),
   )
   await store.cancel(atRisk.id, act)
-  await store.read(({ requests }) => requests.unreadRisks())
+  await store.unreadRisks()
   await store.readScreening(atRisk.id, act)
-  await store.read(({ requests }) => requests.findOwn(partner.id, id))
-  await store.read(({ requests }) => requests.changesAfter(partner.id, null, 10))
+  await store.findOwn(partner.id, id)
+  await store.changesAfter(partner.id, null, 10)
   await store.listSubmitted(partner.id, 0)
   for (const intakesOnly of [true, false]) {
     for (const state of [undefined, 'waiting', 'unassigned', 'pending', 'declined'] as const) {

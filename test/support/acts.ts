@@ -100,8 +100,13 @@ export function actsOf({
       requests.endRequest(records, 'decline', id, act, reason),
     declineAll: (ids: readonly number[], act: Act, reason?: string) =>
       requests.endRequests(records, 'decline', ids, act, reason),
-    cancel: (id: number, act: Act) => requests.endRequest(records, 'cancel', id, act),
     close: (id: number, act: Act, reason?: string) => requests.endRequest(records, 'close', id, act, reason),
+    cancel: (id: number, act: Act, reason?: string) =>
+      requests.endRequest(records, 'cancel', id, act, reason),
+    findOwn: (partnerId: number, id: number) => store.read(({ requests }) => requests.findOwn(partnerId, id)),
+    changesAfter: (partnerId: number, cursor: string | null, most = 100) =>
+      store.read(({ requests }) => requests.changesAfter(partnerId, cursor, most)),
+    unreadRisks: () => store.read(({ requests }) => requests.unreadRisks()),
     acknowledge: (id: number, localOffsetMinutes: number, act: Act) =>
       store.change(
         act,

@@ -1,4 +1,6 @@
+import { runSql } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
+import { followUpContract } from '../follow-up.contract'
 import { operatorContract } from '../operator.contract'
 import { retriesContract } from '../retries.contract'
 import { bookingFeedContract, storeContract } from '../store.contract'
@@ -9,4 +11,7 @@ describeOnPostgres('postgres: the store', () => {
   bookingFeedContract(openPostgresPlace)
   operatorContract(openPostgresPlace)
   retriesContract(openPostgresPlace)
+  followUpContract(openPostgresPlace, async ({ url }) =>
+    (await runSql<object>(url, 'SELECT * FROM unread_risks')).flatMap(Object.values),
+  )
 })
