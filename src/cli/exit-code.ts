@@ -1,4 +1,4 @@
-import type { Kind, RefusalCount } from '../domain/errors'
+import type { Kind, Refusal, RefusalCount } from '../domain/errors'
 import { instantText } from './terminal/output'
 
 export function presentRefusal({ reason, isClaimed, count, lastAt }: Omit<RefusalCount, 'partnerId'>) {
@@ -25,7 +25,8 @@ export const exitCodes = {
   unhealthy: 8,
 } as const
 
-export const exitCodeOf: Record<Kind, number> = {
+/** All other refusals exit with `refused`. */
+const exitCodesByKind: Partial<Record<Kind, number>> = {
   settings_invalid: exitCodes.misused,
   field_invalid: exitCodes.misused,
   not_confirmed: exitCodes.misused,
@@ -43,36 +44,8 @@ export const exitCodeOf: Record<Kind, number> = {
   authentication_limited: exitCodes.busy,
   email_conflicts_limited: exitCodes.busy,
   storage_failed: exitCodes.databaseUnusable,
-  https_required: exitCodes.refused,
-  token_invalid: exitCodes.refused,
-  missing_claim: exitCodes.refused,
-  partner_not_found: exitCodes.refused,
-  partner_inactive: exitCodes.refused,
-  organization_not_configured: exitCodes.refused,
-  organization_deactivated: exitCodes.refused,
-  path_unknown: exitCodes.refused,
-  method_not_allowed: exitCodes.refused,
-  media_type_unsupported: exitCodes.refused,
-  body_too_large: exitCodes.refused,
-  body_malformed: exitCodes.refused,
-  page_out_of_range: exitCodes.refused,
-  region_required: exitCodes.refused,
-  region_outside_country: exitCodes.refused,
-  idempotency_key_reused: exitCodes.refused,
-  request_changed: exitCodes.refused,
-  request_closed: exitCodes.refused,
-  request_started: exitCodes.refused,
-  request_without_slot: exitCodes.refused,
-  cursor_invalid: exitCodes.refused,
-  slot_unavailable: exitCodes.refused,
-  slot_already_yours: exitCodes.refused,
-  slot_conflicts_with_yours: exitCodes.refused,
-  too_many_open_requests: exitCodes.refused,
-  member_deactivated: exitCodes.refused,
-  email_taken: exitCodes.refused,
-  operator_unknown: exitCodes.refused,
-  name_taken: exitCodes.refused,
-  token_exists: exitCodes.refused,
-  move_unknown: exitCodes.refused,
-  too_many_changes: exitCodes.refused,
+}
+
+export function exitCodeOf({ kind }: Refusal): number {
+  return exitCodesByKind[kind] ?? exitCodes.refused
 }

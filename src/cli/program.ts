@@ -9,88 +9,59 @@ import { storageLast } from './storage'
 import { print, printError } from './terminal/output'
 import { versionLine } from './version-line'
 
-/** Commands in the order of the help text. Importing all commands doubles the start time, so each has a loader. */
-const commands = {
-  sandbox: [
-    'Run a test service with sample providers and partners',
-    async () => (await import('./commands/sandbox')).sandboxCommand(),
-  ],
-  init: [
-    'Create the database and its master key file',
-    async () => (await import('./commands/database')).initCommand(),
-  ],
-  serve: [
-    'Run the service on the production database',
-    async () => (await import('./commands/serve')).serveCommand(),
-  ],
-  organization: [
-    'Manage the organizations that partners act for',
-    async () => (await import('./commands/organization')).organizationCommand(),
-  ],
-  partner: [
-    'Manage the platforms that call the API',
-    async () => (await import('./commands/partner')).partnerCommand(),
-  ],
-  token: ['Manage the tokens of partners', async () => (await import('./commands/token')).tokenCommand()],
-  directory: [
-    'Import and export regions and providers',
-    async () => (await import('./commands/directory')).directoryCommand(),
-  ],
-  provider: [
-    'Show providers and their slots, and record time off',
-    async () => (await import('./commands/provider')).providerCommand(),
-  ],
-  request: [
-    'Work on booking requests and intakes',
-    async () => (await import('./commands/request')).requestCommand(),
-  ],
-  appointments: [
-    'List the appointments of a day, with phone numbers',
-    async () => (await import('./commands/appointments')).appointmentsCommand(),
-  ],
-  member: [
-    'Find, export, deactivate and erase members',
-    async () => (await import('./commands/member')).memberCommand(),
-  ],
-  audit: ['Show and verify the audit log', async () => (await import('./commands/audit')).auditCommand()],
-  backup: [
-    'Write an encrypted backup to a new file while the service runs',
-    async () => (await import('./commands/backup')).backupCommand(),
-  ],
-  restore: [
-    'Create a database from a backup',
-    async () => (await import('./commands/backup')).restoreCommand(),
-  ],
-  key: ['Rotate the master key', async () => (await import('./commands/database')).keyCommand()],
-  database: [
-    'Copy the database to another place or engine',
-    async () => (await import('./commands/database')).databaseCommand(),
-  ],
-  migrate: [
-    'Copy an older database, then upgrade its schema',
-    async () => (await import('./commands/database')).migrateCommand(),
-  ],
-  status: [
-    'Show the health of the service and the work that waits for staff',
-    async () => (await import('./commands/status')).statusCommand(),
-  ],
-  doctor: [
-    'Check the database, its files, the bookings, the zone data and the disk',
-    async () => (await import('./commands/doctor')).doctorCommand(),
-  ],
-  completion: [
-    'Print a script that completes commands, options and values in a shell',
-    async () => (await import('./completion/completion')).completionCommand(),
-  ],
-  complete: [
-    'Print the completions of a command line, for the shell scripts',
-    async () => (await import('./completion/completion')).completeCommand(createProgram),
-  ],
-  version: [
-    'Print the versions of the program and its parts, or their licenses',
-    async () => (await import('./version')).versionCommand(),
-  ],
-} satisfies Readonly<Record<string, readonly [description: string, load: () => Promise<Command>]>>
+/** In the order of the help text. */
+const descriptions = {
+  sandbox: 'Run a test service with sample providers and partners',
+  init: 'Create the database and its master key file',
+  serve: 'Run the service on the production database',
+  organization: 'Manage the organizations that partners act for',
+  partner: 'Manage the platforms that call the API',
+  token: 'Manage the tokens of partners',
+  directory: 'Import and export regions and providers',
+  provider: 'Show providers and their slots, and record time off',
+  request: 'Work on booking requests and intakes',
+  appointments: 'List the appointments of a day, with phone numbers',
+  member: 'Find, export, deactivate and erase members',
+  audit: 'Show and verify the audit log',
+  backup: 'Write an encrypted backup to a new file while the service runs',
+  restore: 'Create a database from a backup',
+  key: 'Rotate the master key',
+  database: 'Copy the database to another place or engine',
+  migrate: 'Copy an older database, then upgrade its schema',
+  status: 'Show the health of the service and the work that waits for staff',
+  doctor: 'Check the database, its files, the bookings, the zone data and the disk',
+  completion: 'Print a script that completes commands, options and values in a shell',
+  complete: 'Print the completions of a command line, for the shell scripts',
+  version: 'Print the versions of the program and its parts, or their licenses',
+}
+
+type Name = keyof typeof descriptions
+
+/** Importing all commands doubles the start time, so each has a loader. */
+const loaders: Readonly<Record<Name, () => Promise<Command>>> = {
+  sandbox: async () => (await import('./commands/sandbox')).sandboxCommand(),
+  init: async () => (await import('./commands/database')).initCommand(),
+  serve: async () => (await import('./commands/serve')).serveCommand(),
+  organization: async () => (await import('./commands/organization')).organizationCommand(),
+  partner: async () => (await import('./commands/partner')).partnerCommand(),
+  token: async () => (await import('./commands/token')).tokenCommand(),
+  directory: async () => (await import('./commands/directory')).directoryCommand(),
+  provider: async () => (await import('./commands/provider')).providerCommand(),
+  request: async () => (await import('./commands/request')).requestCommand(),
+  appointments: async () => (await import('./commands/appointments')).appointmentsCommand(),
+  member: async () => (await import('./commands/member')).memberCommand(),
+  audit: async () => (await import('./commands/audit')).auditCommand(),
+  backup: async () => (await import('./commands/backup')).backupCommand(),
+  restore: async () => (await import('./commands/backup')).restoreCommand(),
+  key: async () => (await import('./commands/database')).keyCommand(),
+  database: async () => (await import('./commands/database')).databaseCommand(),
+  migrate: async () => (await import('./commands/database')).migrateCommand(),
+  status: async () => (await import('./commands/status')).statusCommand(),
+  doctor: async () => (await import('./commands/doctor')).doctorCommand(),
+  completion: async () => (await import('./completion/completion')).completionCommand(),
+  complete: async () => (await import('./completion/completion')).completeCommand(createProgram),
+  version: async () => (await import('./version')).versionCommand(),
+}
 
 const unlisted: readonly string[] = ['complete']
 
@@ -103,10 +74,10 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     .enablePositionalOptions()
     // Commands that are not loaded have unknown arguments, so the list of commands shows only names.
     .configureHelp({ subcommandTerm: (command) => command.name() })
-  for (const [name, [description, load]] of Object.entries(commands)) {
+  for (const name of Object.keys(descriptions) as Name[]) {
     const isWanted = words === undefined || words[0] === name
-    const command = isWanted ? await load() : new Command(name)
-    program.addCommand(command.description(description), { hidden: unlisted.includes(name) })
+    const command = isWanted ? await loaders[name]() : new Command(name)
+    program.addCommand(command.description(descriptions[name]), { hidden: unlisted.includes(name) })
   }
   eachCommand(program, (command) => {
     command.exitOverride().configureOutput({ writeOut: print, outputError: () => {} })
@@ -138,7 +109,7 @@ export async function run(words: readonly string[]): Promise<number> {
       return error.exitCode === 0 ? exitCodes.done : exitCodes.misused
     }
     printError(errorText(error, words))
-    return error instanceof Refusal ? exitCodeOf[error.kind] : exitCodes.failed
+    return error instanceof Refusal ? exitCodeOf(error) : exitCodes.failed
   }
 }
 

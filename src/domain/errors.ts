@@ -1,59 +1,30 @@
+type CallerKind = 'token_invalid' | 'missing_claim' | 'partner_not_found' | 'partner_inactive'
+type OrganizationKind = 'organization_not_configured' | 'organization_deactivated'
+type RateKind = 'authentication_limited' | 'rate_limited' | 'overloaded' | 'email_conflicts_limited'
+
+type PathKind = 'https_required' | 'path_unknown' | 'method_not_allowed'
+type BodyKind = 'media_type_unsupported' | 'body_too_large' | 'body_malformed' | 'idempotency_key_reused'
+type FieldKind = 'field_invalid' | 'page_out_of_range' | 'cursor_invalid'
+type RegionKind = 'region_required' | 'region_unknown' | 'region_outside_country'
+
+type MemberKind = 'member_not_found' | 'member_deactivated' | 'email_taken' | 'too_many_open_requests'
+type SlotKind = 'provider_unknown' | 'slot_unavailable' | 'slot_already_yours' | 'slot_conflicts_with_yours'
+type OwnRequestKind = 'request_not_found' | 'request_changed' | 'request_closed'
+type OwnSlotKind = 'request_started' | 'request_without_slot'
+type StorageKind = 'storage_busy' | 'storage_failed'
+
 /** The refusals that partners can receive, sent in X-Error-Code. A 401 also sends them as `code` (contract). */
 export type PartnerKind =
-  | 'https_required'
-  | 'authentication_limited'
-  | 'token_invalid'
-  | 'missing_claim'
-  | 'partner_not_found'
-  | 'partner_inactive'
-  | 'rate_limited'
-  | 'overloaded'
-  | 'organization_not_configured'
-  | 'organization_deactivated'
-  | 'path_unknown'
-  | 'method_not_allowed'
-  | 'media_type_unsupported'
-  | 'body_too_large'
-  | 'body_malformed'
-  | 'field_invalid'
-  | 'page_out_of_range'
-  | 'region_required'
-  | 'region_unknown'
-  | 'region_outside_country'
-  | 'idempotency_key_reused'
-  | 'provider_unknown'
-  | 'slot_unavailable'
-  | 'slot_already_yours'
-  | 'slot_conflicts_with_yours'
-  | 'too_many_open_requests'
-  | 'member_deactivated'
-  | 'member_not_found'
-  | 'request_not_found'
-  | 'request_changed'
-  | 'request_closed'
-  | 'request_started'
-  | 'request_without_slot'
-  | 'cursor_invalid'
-  | 'email_taken'
-  | 'email_conflicts_limited'
-  | 'storage_busy'
-  | 'storage_failed'
+  | (CallerKind | OrganizationKind | RateKind)
+  | (PathKind | BodyKind | FieldKind | RegionKind)
+  | (MemberKind | SlotKind | OwnRequestKind | OwnSlotKind | StorageKind)
 
 /** The refusals that only operator commands can receive. */
-type OperatorKind =
-  | 'name_taken'
-  | 'token_exists'
-  | 'record_unknown'
-  | 'move_unknown'
-  | 'directory_invalid'
-  | 'directory_changed'
-  | 'too_many_changes'
-  | 'database_unusable'
-  | 'settings_invalid'
-  | 'not_confirmed'
-  | 'operator_unknown'
+type StaffKind = 'record_unknown' | 'move_unknown' | 'name_taken' | 'token_exists' | 'operator_unknown'
+type LoadKind = 'directory_invalid' | 'directory_changed' | 'too_many_changes'
+type SetupKind = 'database_unusable' | 'settings_invalid' | 'not_confirmed'
 
-export type Kind = PartnerKind | OperatorKind
+export type Kind = PartnerKind | StaffKind | LoadKind | SetupKind
 
 /** A refused request. Nothing was changed. The message may be shown to the caller. */
 export class Refusal extends Error {

@@ -19,25 +19,20 @@ function error(status: number, when: string, remedy: string, field?: string): Er
   return { status, when, remedy, field }
 }
 
-const [slot, again] = ['bookingData.utcStartTime', 'Send the same request again after Retry-After seconds']
+const [slot, provider] = ['bookingData.utcStartTime', 'bookingData.selfSchedulingProviderId']
+const [member, email] = ['user.external_user_id', 'memberData.email']
 const [asIssued, operator] = ['Send the token exactly as issued', 'Contact the operator']
+const again = 'Send the same request again after Retry-After seconds'
+const another = 'Search again and offer another slot'
 
 /** All error codes, in the order of the checks. Only this table maps error codes to statuses. */
 export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
-  https_required: error(
-    403,
-    'The request was not sent over HTTPS; it was not processed',
-    'Send it over HTTPS',
-  ),
+  https_required: error(403, 'The request did not use HTTPS; it was not processed', 'Send it over HTTPS'),
   path_unknown: error(404, 'No endpoint has this path', 'Correct the path'),
   authentication_limited: error(429, 'Too many invalid tokens came from this address', again),
   token_invalid: error(401, 'The token is missing, malformed, forged or not valid at this time', asIssued),
   missing_claim: error(401, 'The token has no kid header', asIssued),
-  partner_not_found: error(
-    401,
-    'The token belongs to no partner of this environment',
-    "Use this environment's token",
-  ),
+  partner_not_found: error(401, 'No partner of this service has this token', "Use this environment's token"),
   partner_inactive: error(401, 'The partner is deactivated', operator),
   method_not_allowed: error(405, 'The path does not support this method', 'Use a method listed in Allow'),
   rate_limited: error(429, "The partner's rate limit is exceeded; nothing was changed", again),
@@ -50,27 +45,13 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
     'Send uncompressed application/json',
   ),
   body_too_large: error(413, 'The body is larger than 256 KiB', 'Send a smaller body'),
-  body_malformed: error(
-    400,
-    'The body is incomplete, not valid JSON or nested too deeply',
-    'Send a complete JSON body',
-  ),
+  body_malformed: error(400, 'The body is incomplete, not JSON or too deep', 'Send a complete JSON body'),
   field_invalid: error(400, 'A field is missing or invalid', 'Correct the fields that the message names'),
   region_unknown: error(400, 'No active region has this id', 'List the regions again', 'region_id'),
   region_outside_country: error(400, 'The region is in another country', 'Send only region_id', 'region_id'),
-  region_required: error(
-    400,
-    'The search needs a region_id, not only a country_code',
-    'Send the id of a region',
-    'region_id',
-  ),
+  region_required: error(400, 'The country has more than one region', 'Send the id of a region', 'region_id'),
   page_out_of_range: error(400, 'The page is after the last page', 'Stop at the last page', 'page'),
-  member_not_found: error(
-    404,
-    'No member has this id',
-    'Create the member with a booking request or an intake',
-    'external_user_id',
-  ),
+  member_not_found: error(404, 'No member has this id', 'Submit a booking or an intake', 'external_user_id'),
   request_not_found: error(404, 'No request of this partner has this id', 'Correct the id', 'id'),
   cursor_invalid: error(
     400,
@@ -85,52 +66,22 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
     'Idempotency-Key',
   ),
   member_deactivated: error(403, 'The member is deactivated', operator),
-  request_changed: error(
-    412,
-    'The request has changed since the ETag in If-Match',
-    'Read the request again',
-    'If-Match',
-  ),
+  request_changed: error(412, 'The request no longer has this ETag', 'Read the request again', 'If-Match'),
   request_closed: error(409, 'The request is declined, closed or cancelled', 'Submit a new request', 'id'),
   request_without_slot: error(409, 'The request has no slot to reschedule', 'Wait for its slot', 'id'),
   request_started: error(409, 'The session has started', operator, 'id'),
-  provider_unknown: error(
-    400,
-    'No bookable provider has this id',
-    'Search again',
-    'bookingData.selfSchedulingProviderId',
-  ),
-  slot_unavailable: error(
-    400,
-    'The slot is not available or no longer available',
-    'Search again and offer another slot',
-    slot,
-  ),
+  provider_unknown: error(400, 'No bookable provider has this id', 'Search again', provider),
+  slot_unavailable: error(400, 'The slot is not available or no longer available', another, slot),
   slot_already_yours: error(400, 'The member already has this slot', 'Treat the slot as booked', slot),
-  slot_conflicts_with_yours: error(
-    400,
-    'The member has another slot that overlaps with this one',
-    'Offer another slot',
-    slot,
-  ),
-  too_many_open_requests: error(
-    400,
-    'The member has the maximum number of open requests',
-    "Wait until one of the member's open requests has ended",
-    'user.external_user_id',
-  ),
+  slot_conflicts_with_yours: error(400, 'Another slot of the member overlaps with this one', another, slot),
+  too_many_open_requests: error(400, 'The member has too many open requests', 'Wait until one ends', member),
   email_conflicts_limited: error(
     429,
     'Too many e-mail addresses of other members were sent',
     'Correct the addresses, then retry after Retry-After seconds',
-    'memberData.email',
+    email,
   ),
-  email_taken: error(
-    409,
-    'The e-mail address belongs to another member',
-    'Ask the member for another address',
-    'memberData.email',
-  ),
+  email_taken: error(409, 'The e-mail address belongs to another member', 'Ask for another address', email),
   storage_busy: error(503, 'The service is busy; nothing was changed', again),
   storage_failed: error(503, 'The service cannot store data; nothing was changed', again),
   internal_error: error(

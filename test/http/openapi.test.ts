@@ -203,7 +203,7 @@ describe('http: the OpenAPI document for generated clients', () => {
       }
     }
     expect(operation(paths.regions).responses[403]?.description).toBe(
-      "- `https_required`: The request was not sent over HTTPS; it was not processed\n- `organization_deactivated`: The partner's organization is deactivated",
+      "- `https_required`: The request did not use HTTPS; it was not processed\n- `organization_deactivated`: The partner's organization is deactivated",
     )
   })
 

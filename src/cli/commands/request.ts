@@ -148,7 +148,7 @@ async function accept(call: Call<Context>, ids: readonly number[]): Promise<Answ
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       printError(errorText(error, []).replace('error:', `error: request ${id}:`))
-      process.exitCode ||= exitCodeOf[error.kind]
+      process.exitCode ||= exitCodeOf(error)
       if (error instanceof Cancelled) break
     }
   }
