@@ -51,12 +51,12 @@ test('docs: README links to every page', () => {
   expect(pages.filter((page) => page !== 'README.md' && !readme.includes(`(${page}`))).toEqual([])
 })
 
-test('docs: README has at most 110 lines, and docs/ at most 18 pages with 2,220 lines altogether', () => {
+test('docs: README has at most 110 lines, and docs/ at most 18 pages with 2,250 lines altogether', () => {
   const linesOf = (page: string) => textOf(page).trimEnd().split('\n').length
   const inDocs = pages.filter((page) => page.startsWith('docs/'))
   expect(linesOf('README.md')).toBeLessThanOrEqual(110)
   expect(inDocs.length).toBeLessThanOrEqual(18)
-  expect(inDocs.reduce((sum, page) => sum + linesOf(page), 0)).toBeLessThanOrEqual(2_220)
+  expect(inDocs.reduce((sum, page) => sum + linesOf(page), 0)).toBeLessThanOrEqual(2_250)
 })
 
 test('docs: every threat in the security page links to a test', () => {

@@ -153,7 +153,6 @@ const processHomes: Record<string, Home> = {
         (name) => `src/http/${name}.ts`,
       ),
       'src/cli',
-      'src/sandbox',
       'db/sqlite',
       // db/settings.ts hashes the migrations.
       'db/settings.ts',

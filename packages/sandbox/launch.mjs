@@ -1,40 +1,20 @@
 #!/usr/bin/env node
 /**
- * Starts the Anteroom executable for this system. An optional dependency of this package contains the executable.
- * Passes on arguments, input, output, signals and the exit code.
+ * Starts the Anteroom executable for this system. Passes on arguments, input, output, signals and the exit code.
  *
- * Plain JavaScript without dependencies, for Node 18 or later and Bun. Makes no network requests.
+ * Plain JavaScript without dependencies, for Node 20 or later and Bun. Makes no network requests.
  */
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
 import { constants } from 'node:os'
+import { environment, findExecutable, startFault } from './executable.mjs'
 
-const require = createRequire(import.meta.url)
-const { name, optionalDependencies } = require('./package.json')
-const isWindows = process.platform === 'win32'
-const platform = `${process.platform}-${process.arch}`
-const platformPackage = `@anteroom/sandbox-${platform}`
 const parent = process.ppid
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-// These variables may be set for another program. The runtime in the executable would use them too.
-const runtimeVariable = /^BUN_(BE_BUN|OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/i
-const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !runtimeVariable.test(name)))
-
-const needsGlibc =
-  'the executable needs glibc, but this Linux has musl (for example Alpine); use an image with glibc, such as node:24-slim'
-
-const executable = findExecutable()
-if (executable) start(executable)
-else refuse(whyMissing())
-
-/** Returns undefined if the package for this system is not installed. */
-function findExecutable() {
-  try {
-    return require.resolve(`${platformPackage}/bin/anteroom${isWindows ? '.exe' : ''}`)
-  } catch {
-    return undefined
-  }
+try {
+  start(findExecutable())
+} catch (error) {
+  refuse(error)
 }
 
 function start(path) {
@@ -43,11 +23,11 @@ function start(path) {
   for (const signal of endingSignals) {
     process.on(signal, () => {
       // On Windows, the console itself sends Ctrl-C to the executable. kill() would prevent its cleanup.
-      if (!isWindows) child.kill(signal)
+      if (process.platform !== 'win32') child.kill(signal)
     })
   }
-  child = spawn(path, process.argv.slice(2), { stdio: 'inherit', env })
-  child.on('error', ({ code }) => refuse(code === 'ENOENT' && hasMusl() ? needsGlibc : cannotStart(code)))
+  child = spawn(path, process.argv.slice(2), { stdio: 'inherit', env: environment() })
+  child.on('error', (error) => refuse(startFault(error)))
   child.on('exit', endAs)
   if (process.env.npm_lifecycle_event === 'npx') stopWithParent(() => child.kill())
 }
@@ -70,28 +50,7 @@ function endAs(code, signal) {
   process.kill(process.pid, signal)
 }
 
-function whyMissing() {
-  if (!(platformPackage in optionalDependencies)) {
-    const platforms = Object.keys(optionalDependencies).map((each) => each.replace('@anteroom/sandbox-', ''))
-    return `there is no executable for ${platform}, only for ${platforms.join(', ')}`
-  }
-  if (hasMusl()) return needsGlibc
-  return `${platformPackage} is not installed; install ${name} again on this system, without --omit=optional`
-}
-
-function cannotStart(code) {
-  return `the executable of ${platformPackage} cannot be started (${code})`
-}
-
-/** True on a Linux without glibc. */
-function hasMusl() {
-  if (process.platform !== 'linux') return false
-  // By default, the report makes DNS queries for the addresses of open connections.
-  process.report.excludeNetwork = true
-  return process.report.getReport().header.glibcVersionRuntime === undefined
-}
-
-function refuse(why) {
-  process.stderr.write(`${name}: ${why}\n`)
+function refuse({ message }) {
+  process.stderr.write(`${message}\n`)
   process.exitCode = 1
 }

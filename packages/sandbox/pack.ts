@@ -47,8 +47,9 @@ export function packSandbox({ executables, notices, folder, gzipLevel = 9 }: Pac
         optionalDependencies: Object.fromEntries(given.map(({ platform }) => [nameOf(platform), version])),
       },
       {
-        'launch.mjs': join(root, 'packages/sandbox/launch.mjs'),
-        'README.md': join(root, 'packages/sandbox/README.md'),
+        ...Object.fromEntries(
+          [...launcher.files, 'README.md'].map((name) => [name, join(root, 'packages/sandbox', name)]),
+        ),
         LICENSE: license,
       },
     ),

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type DeliveredPlatform, deliveredPlatforms } from '../../deploy/release/delivered'
+import { deliveredPlatforms } from '../../deploy/release/delivered'
 import * as packageJson from '../../package.json'
 import { packSandbox } from '../../packages/sandbox/pack'
 import { eventually, Folder, Program, runProgram, startSandbox, theProgram } from '../support/process'
+import { here, unpack } from './project'
 
 // Tests the packages with a stub in place of the executables. packages/sandbox/try.mjs installs the real packages from
 // a registry, with npm and bunx.
 const { version } = packageJson
-const here = `${process.platform}-${process.arch}` as DeliveredPlatform
 const systems = deliveredPlatforms
 const folder = new Folder()
 const packed = folder.file('packed')
@@ -40,11 +40,8 @@ function pack(into: string): string[] {
   return packSandbox({ executables, notices: folder.file('notices'), folder: into, gzipLevel: 1 })
 }
 
-/** Unpacks a package like a package manager that runs no install scripts. */
 function install(name: string, tarball: string): void {
-  mkdirSync(join(modules, name), { recursive: true })
-  const words = ['-xzf', join(packed, tarball), '--strip-components=1', '-C', join(modules, name)]
-  expect(Bun.spawnSync(['tar', ...words]).exitCode).toBe(0)
+  unpack(join(packed, tarball), join(modules, name))
 }
 
 async function contents(tarball: string) {
@@ -60,8 +57,9 @@ describe('packages: the sandbox packages', () => {
       `anteroom-sandbox-${version}.tgz`,
     ])
     const { manifest, names: files } = await contents(`anteroom-sandbox-${version}.tgz`)
+    const modules = ['executable.mjs', 'index.d.ts', 'index.mjs', 'launch.mjs']
     expect(files).toEqual(
-      ['LICENSE', 'README.md', 'launch.mjs', 'package.json'].map((name) => `package/${name}`),
+      ['LICENSE', 'README.md', ...modules, 'package.json'].map((name) => `package/${name}`),
     )
     expect(manifest).toEqual({
       name: 'anteroom-sandbox',
@@ -71,8 +69,14 @@ describe('packages: the sandbox packages', () => {
       license: 'MIT',
       type: 'module',
       bin: { 'anteroom-sandbox': 'launch.mjs' },
-      files: ['launch.mjs'],
-      engines: { node: '>=18' },
+      exports: {
+        '.': { types: './index.d.ts', default: './index.mjs' },
+        './launch.mjs': './launch.mjs',
+        './package.json': './package.json',
+      },
+      types: './index.d.ts',
+      files: modules,
+      engines: { node: '>=20' },
       optionalDependencies: Object.fromEntries(
         systems.map((system) => [`@anteroom/sandbox-${system}`, version]),
       ),

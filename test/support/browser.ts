@@ -1,4 +1,3 @@
-import { eventually } from './eventually'
 import { Folder } from './folder'
 
 /** Null if Chromium is not installed. */
@@ -83,7 +82,10 @@ export class Browser implements AsyncDisposable {
 
   async open(url: string): Promise<void> {
     await this.send('Page.navigate', { url })
-    await eventually('the page to load', () => this.evaluate<boolean>(`document.readyState === 'complete'`))
+    await this.evaluate(`new Promise((loaded) => {
+      if (document.readyState === 'complete') loaded()
+      else addEventListener('load', () => loaded())
+    })`)
   }
 
   /** Shows the page in a window of this width. */

@@ -8,7 +8,7 @@ export const operating = 'docs/operating.md'
 
 export function blocksOf(
   page: string,
-  language: 'sh' | 'sql' | 'console' | 'ts' | 'python' = 'sh',
+  language: 'sh' | 'sql' | 'console' | 'ts' | 'js' | 'python' | 'go' | 'yaml' = 'sh',
 ): string[] {
   const text = readFileSync(join(root, page), 'utf8')
   const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))
