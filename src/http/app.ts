@@ -10,10 +10,7 @@ import { type LogEntry, logEntryOf } from './log'
 type PeerOf = (request: Request) => string
 type IsReady = () => Promise<boolean>
 
-export interface App {
-  readonly fetch: (request: Request) => Response | Promise<Response>
-}
-
+type App = Pick<ReturnType<typeof createApp>, 'fetch'>
 export type CreateApp = (serving: Serving, peerOf: PeerOf, isReady: IsReady) => App
 
 /** Creates the request handler, without a listener. @param peerOf returns the address of the client or proxy */

@@ -48,8 +48,8 @@ export async function startSandbox(options: SandboxOptions) {
     await place.make({ keyFile: key, mustBeNew: false, fill: fillOne })
   } else {
     const { context, close } = await open()
-    if (options.document !== undefined || options.providers > 0) await loadGiven(context, filling)
-    await close()
+    const isGiven = options.document !== undefined || options.providers > 0
+    await (isGiven ? loadGiven(context, filling) : Promise.resolve()).finally(close)
   }
   if (isResettable) copyFileSync(database, pristine)
 

@@ -330,6 +330,10 @@ describe('sandbox: outcomes', () => {
     expect(taken).toEqual(named(await sandbox.book('b')))
     await sandbox.control('outcomes', { operation, code: 'rate_limited' })
     expect(named(await sandbox.book('c')).headers['ratelimit-policy']).toBe('"bookings";q=60;w=60')
+    await sandbox.control('outcomes', { operation, code: 'authentication_limited' })
+    expect(named(await sandbox.book('c'))).toMatchObject({
+      ...{ status: 429, headers: { ratelimit: '"failed-authentications";r=0;t=1' } },
+    })
   })
 
   test('drop the connection before the call, or after its change is stored', async () => {

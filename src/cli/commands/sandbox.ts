@@ -2,8 +2,8 @@ import { constants } from 'node:os'
 import { type Command, Option } from 'commander'
 import { Refusal } from '../../domain/errors'
 import { systemClock } from '../../domain/ports/time'
-import { type LimitName, limitNames } from '../../sandbox/filling'
-import { type Card, startSandbox } from '../../sandbox/sandbox'
+import { limitNames } from '../../sandbox/filling'
+import { type Card, type SandboxOptions, startSandbox } from '../../sandbox/sandbox'
 import { settings } from '../../settings'
 import { cap, databaseFile, startingInstant, webAddress, wholeNumber } from '../arguments'
 import { json, plainCommand } from '../command'
@@ -12,18 +12,9 @@ import { isOnTerminal, openTerminalLog } from '../terminal/log'
 import { printJson, printLines, printNotice } from '../terminal/output'
 import { shutdownRequest } from './serve'
 
-interface Options extends Partial<Record<LimitName, number | null>> {
+interface Options extends Omit<SandboxOptions, 'port' | 'document'> {
   readonly port?: number
-  readonly host: string
-  readonly baseUrl?: string
-  readonly database?: string
-  readonly now?: number
   readonly directory?: string
-  readonly providers: number
-  readonly zones?: string
-  readonly frozen?: boolean
-  readonly seed?: string
-  readonly resettable?: boolean
   readonly untilStdinCloses?: boolean
   readonly json?: boolean
 }
@@ -106,7 +97,7 @@ async function runSandbox(words: readonly string[], options: Options): Promise<u
     }
   } finally {
     await log?.end()
-    process.stdin.pause()
+    if (options.untilStdinCloses) process.stdin.pause()
   }
 }
 
@@ -115,18 +106,6 @@ function stdinCloses(): Promise<void> {
     for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => resolve())
     process.stdin.resume()
   })
-}
-
-function spawn(
-  words: readonly string[],
-  env: Record<string, string | undefined>,
-  stdin: 'ignore' | 'inherit',
-) {
-  try {
-    return Bun.spawn([...words], { env, stdio: [stdin, 'inherit', 'inherit'] })
-  } catch {
-    throw new Refusal('field_invalid', 'the command after -- cannot be run')
-  }
 }
 
 async function runWith(
@@ -138,11 +117,16 @@ async function runWith(
   const { commandEnvironment } = await import('../../production')
   const token = partners.find(({ state }) => state === 'active')?.token
   const given = { ANTEROOM_BASE_URL: baseUrl, ANTEROOM_TOKEN: token, ANTEROOM_CONTROL_TOKEN: controlToken }
-  const child = spawn(words, commandEnvironment(given), untilStdinCloses ? 'ignore' : 'inherit')
-  await Promise.race([child.exited, stopped.then(() => child.kill())])
-  await child.exited
-  const { exitCode, signalCode } = child
-  process.exitCode = exitCode ?? 128 + constants.signals[signalCode as NodeJS.Signals]
+  const env = commandEnvironment(given)
+  const [stdin, others] = [untilStdinCloses ? 'ignore' : 'inherit', 'inherit'] as const
+  try {
+    const child = Bun.spawn([...words], { env, stdio: [stdin, others, others] })
+    stopped.then(() => child.kill())
+    await child.exited
+    process.exitCode = child.exitCode ?? 128 + constants.signals[child.signalCode as NodeJS.Signals]
+  } catch {
+    throw new Refusal('field_invalid', 'the command after -- cannot be run')
+  }
 }
 
 function cardText(report: Card): string[] {

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { PartnerKind } from '../../domain/errors'
 import { perMinute } from '../../domain/limits'
 import type { Partner } from '../../domain/partner'
@@ -17,14 +17,13 @@ export const OutcomeMembers = {
   delayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000 })),
   drop: Type.Optional(Choice(['before', 'after'])),
 }
-const Outcome = Type.Object(OutcomeMembers)
-type Outcome = Static<typeof Outcome> & { readonly times: number }
+type Outcome = Static<TObject<typeof OutcomeMembers>> & { times: number }
 type Answered = Awaited<ReturnType<ReturnType<Endpoint['handler']>>>
 
 export const dropHeader = 'X-Sandbox-Drop'
 
 export class Outcomes {
-  #left: readonly Outcome[] = []
+  #left: Outcome[] = []
   #ending = Promise.withResolvers<void>()
 
   list(): readonly Outcome[] {
@@ -32,7 +31,7 @@ export class Outcomes {
   }
 
   add(outcome: Outcome): void {
-    this.#left = [...this.#left, outcome]
+    this.#left.push(outcome)
   }
 
   clear(): void {
@@ -63,13 +62,10 @@ export class Outcomes {
   }
 
   #take(operationId: string, name: string): Outcome | undefined {
-    const outcome = this.#left.find(
-      ({ operation, partner = name }) => operation === operationId && partner === name,
-    )
-    this.#left = this.#left.flatMap((one) => {
-      if (one !== outcome) return one
-      return one.times > 1 ? { ...one, times: one.times - 1 } : []
-    })
+    const isMeant = ({ operation, partner = name }: Outcome) => operation === operationId && partner === name
+    const outcome = this.#left.find(isMeant)
+    if (outcome) outcome.times--
+    this.#left = this.#left.filter(({ times }) => times > 0)
     return outcome
   }
 
@@ -91,9 +87,13 @@ function refusalFor(
 ) {
   const { budget } = endpoint
   const headers: Record<string, string> = {}
-  if (code === 'rate_limited') {
-    const rate = rateOf(limits, budget, partner) ?? perMinute(60)
-    setRateHeaders(budget, rate, { remaining: 0, secondsToNext: 1 }, headers)
+  const limited = {
+    rate_limited: [budget, rateOf(limits, budget, partner)] as const,
+    authentication_limited: ['failed-authentications', limits.failedAuthentications] as const,
+  }
+  if (code === 'rate_limited' || code === 'authentication_limited') {
+    const [name, rate] = limited[code]
+    setRateHeaders(name, rate ?? perMinute(60), { remaining: 0, secondsToNext: 1 }, headers)
   }
   return new RefusalWithHeaders(code as PartnerKind, refusalsOf(endpoint)[code] ?? '', headers)
 }
