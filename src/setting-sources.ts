@@ -171,11 +171,7 @@ function readSettingsText(path: string, faults: string[]): string | null {
   return null
 }
 
-function masterKeyFaults(
-  environment: Environment,
-  flags: Flags,
-  inFile: ReadonlyMap<string, Source>,
-): string[] {
+function masterKeyFaults(environment: Environment, flags: Flags, inFile: ReadonlyMap<string, Source>) {
   const names = ['masterKeyFile', 'masterKeyFd'] as const
   const given = names.flatMap(
     (name) => givenFor(name, flags, environment) ?? inFile.get(settings[name].variable) ?? [],

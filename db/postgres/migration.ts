@@ -51,21 +51,13 @@ export async function createSchema(
 }
 
 /** Requires an open transaction. @throws Refusal database_unusable if running nodes are not compatible */
-export async function upgradeSchema(
-  connection: Connection,
-  from: number,
-  migrations: readonly Migration[],
-): Promise<void> {
+export async function upgradeSchema(connection: Connection, from: number, migrations: readonly Migration[]) {
   if (!mayNodesGoOn(from, migrations) && (await hasLiveNodes(connection)))
     throw unusable('the database has an older schema, but servers are running', 'stop all of them first')
   await runSteps(connection, from, migrations)
 }
 
-async function runSteps(
-  connection: Connection,
-  from: number,
-  migrations: readonly Migration[],
-): Promise<void> {
+async function runSteps(connection: Connection, from: number, migrations: readonly Migration[]) {
   for (const { sql } of migrations.slice(from)) await connection.send(sql)
   const settings = settingsOver(connection)
   await settings.write(migrationsName, hashesOf(textsOf(migrations)))

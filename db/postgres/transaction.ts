@@ -98,19 +98,12 @@ interface Attempted<T> extends Pick<Done<T>, 'answer' | 'recordKey'> {
 }
 
 /** Returns true if the attempt's audit line or request is stored. Other work can safely be repeated. */
-async function isStored(
-  { audit, submissions }: Session,
-  { line, recordKey }: Attempted<unknown>,
-): Promise<boolean> {
+async function isStored({ audit, submissions }: Session, { line, recordKey }: Attempted<unknown>) {
   if (line) return audit.isThere(line)
   return recordKey !== undefined && submissions.isStored(recordKey)
 }
 
-export async function begin(
-  connection: Connection,
-  locks: readonly string[],
-  statementMillis: number,
-): Promise<void> {
+export async function begin(connection: Connection, locks: readonly string[], statementMillis: number) {
   const limits = [
     `SET LOCAL lock_timeout = ${timeouts.lock}`,
     // The idle timeout does not apply while the server receives or runs a statement.

@@ -34,10 +34,7 @@ export function unreadRiskCell(recordKey: string): SealedCell {
 
 export type SealedNote = Omit<Records['note'], 'text'> & { readonly recordKey: string }
 
-export function memberCell(
-  column: 'sealed_external_user_id' | 'sealed_profile',
-  member: SealedMember,
-): SealedCell {
+export function memberCell(column: 'sealed_external_user_id' | 'sealed_profile', member: SealedMember) {
   const { recordKey, partnerId, externalUserIdHash } = member
   const context = [partnerId, Buffer.from(externalUserIdHash).toString('hex')]
   return { table: 'members', column, recordKey, context }

@@ -53,11 +53,7 @@ export function changesRecords({ action }: Tried): boolean {
 const storageKinds: readonly Kind[] = ['storage_busy', 'storage_failed', 'database_unusable']
 
 /** Runs `work`. If `work` is refused, writes an audit line with the reason. */
-export async function auditRefusals(
-  records: Records,
-  tried: Tried,
-  work: () => Promise<void>,
-): Promise<void> {
+export async function auditRefusals(records: Records, tried: Tried, work: () => Promise<void>) {
   try {
     await work()
   } catch (error) {

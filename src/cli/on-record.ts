@@ -9,7 +9,7 @@ import { formatLocal } from '../scheduling/time-zone'
 import { recordId } from './arguments'
 import { commandsOn } from './command'
 import { makeAct, withContext, withRecords } from './storage'
-import type { Answer, CommonFlags } from './terminal/output'
+import type { CommonFlags } from './terminal/output'
 import { confirm } from './terminal/question'
 import { presentRequest, providerOf } from './terminal/request-text'
 
@@ -58,12 +58,7 @@ export function appointmentText(
   return `${ref} at ${formatLocal(zone, startsAt / minuteMillis)} ${timeZone}`
 }
 
-export async function requestAnswer(
-  records: Records,
-  id: number,
-  line: string,
-  more: object | null = null,
-): Promise<Answer> {
+export async function requestAnswer(records: Records, id: number, line: string, more: object | null = null) {
   return { json: { ...presentRequest(await requireRequest(records, id)), ...more }, text: line }
 }
 

@@ -135,12 +135,7 @@ export class MethodNotAllowed extends RefusalWithHeaders {
 }
 
 /** Returns the error response for any error. Logs storage failures and unexpected errors. @param within see Endpoint */
-export function answerTo(
-  error: unknown,
-  elysiaCode: string | number,
-  entry: LogEntry,
-  within?: string,
-): Response {
+export function answerTo(error: unknown, elysiaCode: string | number, entry: LogEntry, within?: string) {
   if (error instanceof Refusal && isPartnerKind(error.kind)) {
     if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
     const words = error.kind === 'storage_failed' ? refusalsEverywhere.storage_failed : error.message

@@ -129,12 +129,7 @@ function matchesAny(tag: string, ifNoneMatch: string | null): boolean {
 /** Bodies that are being read for compression. Concurrent requests share a read, because each read copies the body. */
 const read = new WeakMap<Representation, ReturnType<Form['read']>>()
 
-async function compressing(
-  body: Representation,
-  coding: Coding,
-  queue: FairQueue,
-  partnerId: number,
-): Promise<Form> {
+async function compressing(body: Representation, coding: Coding, queue: FairQueue, partnerId: number) {
   const reading = read.get(body) ?? body.plain.read()
   read.set(body, reading)
   const bytes = await reading

@@ -111,11 +111,7 @@ function describeBooking(
 export type ShiftedBooking = Awaited<ReturnType<typeof describeShifted>>
 
 /** Returns the future bookings with a changed local time, after a change of zone data or time zone. @param now ms */
-export async function listShiftedBookings(
-  context: Records,
-  clocks: Clocks,
-  now: number,
-): Promise<ShiftedBooking[]> {
+export async function listShiftedBookings(context: Records, clocks: Clocks, now: number) {
   const moved = await movedSlots(context, clocks, now)
   return Promise.all(moved.map((slot) => describeShifted(context, slot)))
 }

@@ -1,7 +1,7 @@
 import type { Listing } from '../directory/listing'
 import type { Act, AuditSubject } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
-import { Refusal, type RefusalCount } from '../domain/errors'
+import { Refusal } from '../domain/errors'
 import { foldName, type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
 import type { NamedProvider, Provider } from '../domain/provider'
@@ -164,11 +164,7 @@ export async function wasErased({ store }: Pick<Records, 'store'>, id: number): 
 export const maxCounted = 100_000
 
 /** Counts the UTC day's refused authentications by reason, most frequent first. Default: all partners. @param now ms */
-export function countRefusalsToday(
-  { store }: Records,
-  now: number,
-  partner?: Partner,
-): Promise<RefusalCount[]> {
+export function countRefusalsToday({ store }: Records, now: number, partner?: Partner) {
   const query = { since: now - (now % dayMillis), most: maxCounted, partnerId: partner?.id }
   return store.read(({ audit }) => audit.countRefusals(query))
 }

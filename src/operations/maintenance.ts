@@ -1,11 +1,10 @@
-import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine } from '../domain/audit'
+import type { Act, AuditAction, AuditFilter, AuditHead } from '../domain/audit'
 import { decideForgetting, expiredBy } from '../domain/decisions/submission'
 import { Refusal } from '../domain/errors'
 import { copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
 import {
   type AuditPrune,
   type BackingUp,
-  type Finding,
   finding,
   type Manifest,
   type ServerNote,
@@ -115,10 +114,7 @@ export function noteServer({ maintenance }: Records, note: ServerNote | null): P
 }
 
 /** Returns a refusal if server and command use different zone data, because free slots could differ. */
-export async function refuseOtherZoneData(
-  { maintenance }: Records,
-  zones: ZoneEdition,
-): Promise<Refusal | null> {
+export async function refuseOtherZoneData({ maintenance }: Records, zones: ZoneEdition) {
   const served = await maintenance.findZoneData()
   if (!served || isSameZoneData(served, zones)) return null
   const way = served.folder === null ? 'leave --zones out' : `add --zones ${served.folder}`
@@ -127,10 +123,7 @@ export async function refuseOtherZoneData(
 }
 
 /** Returns a one-line warning if other servers of the database use different zone data; null otherwise. */
-export async function otherZoneDataNote(
-  { maintenance }: Records,
-  zones: ZoneEdition,
-): Promise<string | null> {
+export async function otherZoneDataNote({ maintenance }: Records, zones: ZoneEdition) {
   const others = (await maintenance.listServers()).flatMap(({ isServing, seenAt, note }) => {
     // `seenAt` is null if the engine allows only one server, which is this server.
     if (!isServing || seenAt === null || !note?.zoneData || isSameZoneData(note.zoneData, zones)) return []
@@ -152,11 +145,7 @@ function describeZoneData({ edition, folder }: ZoneEdition): string {
 }
 
 /** Checks the database. @param oldest the maximum age of the last backup in ms; null for any */
-export async function checkDatabase(
-  records: Records,
-  oldest: number | null,
-  isAll: boolean,
-): Promise<Finding[]> {
+export async function checkDatabase(records: Records, oldest: number | null, isAll: boolean) {
   const { maintenance, clock } = records
   const note = await maintenance.findCopyNote()
   const found = await maintenance.check(clock.now(), oldest, isAll)
@@ -192,21 +181,14 @@ export function noteAct(
 }
 
 /** Returns at most `limit` audit lines, oldest first. */
-export function listAudit(
-  { store }: Pick<Records, 'store'>,
-  limit: number,
-  filter: AuditFilter,
-): Promise<AuditLine[]> {
+export function listAudit({ store }: Pick<Records, 'store'>, limit: number, filter: AuditFilter) {
   return store.read(({ audit }) => audit.list(limit, filter))
 }
 
 const linesAtOnce = 1_000
 
 /** Yields lines, oldest first. Works in batches, so that other work runs between two of them. */
-export async function* matchingLines(
-  records: Pick<Records, 'store'>,
-  filter: AuditFilter,
-): AsyncGenerator<AuditLine> {
+export async function* matchingLines(records: Pick<Records, 'store'>, filter: AuditFilter) {
   const read = (after: number) => listAudit(records, linesAtOnce, { ...filter, after })
   for (let lines = await read(Number.MIN_SAFE_INTEGER); lines.length > 0; ) {
     yield* lines

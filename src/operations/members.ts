@@ -67,12 +67,7 @@ export function releaseEmail({ store }: Records, { id }: Member, act: Act): Prom
 }
 
 /** The API answers look-ups and bookings of a deactivated member with HTTP 403. */
-export function setMemberActive(
-  { store }: Records,
-  { id }: Pick<Member, 'id'>,
-  active: boolean,
-  act: Act,
-): Promise<void> {
+export function setMemberActive({ store }: Records, { id }: Pick<Member, 'id'>, active: boolean, act: Act) {
   return store.change(
     act,
     ({ members }) => [members.findForStaff(id)],

@@ -202,10 +202,7 @@ const [repeatMillis, notedAtOnce, mostRecent] = [15 * minuteMillis, 500, 10_000]
 const pauseMillis = 25
 
 /** Adds audit lines of one actor before data is shown. Leaves out reads that the actor has noted in the last 15 minutes. */
-export async function noteReadings(
-  { store }: { readonly store: Store },
-  lines: readonly AuditEntry[],
-): Promise<void> {
+export async function noteReadings({ store }: { readonly store: Store }, lines: readonly AuditEntry[]) {
   const actions = [...new Set(lines.filter(isRepeatable).map(({ action }) => action))]
   const [{ actor, at } = { actor: '', at: 0 }] = lines
   // A clock that was set back must not hide reads, so later lines do not count.

@@ -26,12 +26,7 @@ export function addOrganization({ store }: Records, name: string, act: Act): Pro
 }
 
 /** @throws Refusal field_invalid for an invalid name, name_taken */
-export function renameOrganization(
-  records: Records,
-  { id }: Organization,
-  name: string,
-  act: Act,
-): Promise<void> {
+export function renameOrganization(records: Records, { id }: Organization, name: string, act: Act) {
   requireName(name)
   const renamed = records.store.change(
     act,
@@ -46,12 +41,7 @@ export function listOrganizations({ store }: Records): Promise<Organization[]> {
 }
 
 /** The API rejects the partners of a deactivated organization with HTTP 403. */
-export function setOrganizationActive(
-  records: Records,
-  { id }: Organization,
-  active: boolean,
-  act: Act,
-): Promise<void> {
+export function setOrganizationActive(records: Records, { id }: Organization, active: boolean, act: Act) {
   const changed = records.store.change(
     act,
     ({ partners }) => [partners.findOrganization(id)],

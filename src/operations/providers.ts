@@ -16,12 +16,7 @@ import type { Clocks } from './members'
 import { offersOn } from './offer-slots'
 
 /** Searches do not offer the slots of a deactivated provider. Bookings stay. */
-export function setProviderActive(
-  context: Context,
-  { id }: ProviderName,
-  active: boolean,
-  act: Act,
-): Promise<void> {
+export function setProviderActive(context: Context, { id }: ProviderName, active: boolean, act: Act) {
   const changed = context.store.change(
     act,
     ({ directory }) => [directory.findProviders([id])],
@@ -132,12 +127,7 @@ export function storeTimeOff(context: Context, id: number, absence: TimeOff, act
 }
 
 /** Removes an absence. A directory load may restore the absence. @throws Refusal record_unknown for an unknown absence */
-export async function removeTimeOff(
-  context: Context,
-  { id, timeOff }: Provider,
-  absence: TimeOff,
-  act: Act,
-): Promise<{ readonly isOfDirectory: boolean }> {
+export async function removeTimeOff(context: Context, { id, timeOff }: Provider, absence: TimeOff, act: Act) {
   const removed = context.store.change(
     act,
     ({ directory }) => [directory.findProviders([id])],

@@ -199,11 +199,7 @@ export interface ShownRisk {
 }
 
 /** Reads the risk of a request. If the request is at risk, adds an audit line. */
-export async function readRisk(
-  records: Records,
-  { id, member }: RequestRecord,
-  act: Act,
-): Promise<ShownRisk> {
+export async function readRisk(records: Records, { id, member }: RequestRecord, act: Act) {
   const { store } = records
   const [found] = await Array.fromAsync(risksOf(store, [{ id, memberId: member?.id ?? null }]))
   const risk = found?.risk ?? null

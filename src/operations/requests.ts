@@ -6,14 +6,12 @@ import {
   newAuthorizationNumber,
   type OwnRequest,
   type RequestedSlot,
-  type RequestNote,
   type RequestRecord,
   type RequestState,
   type Submission,
   slotMillis,
 } from '../domain/booking-request'
 import { requireOwn } from '../domain/decisions/partner-requests'
-import type { SubmissionDraft } from '../domain/decisions/submission'
 import {
   decideAcceptance,
   decideEnd,
@@ -89,23 +87,13 @@ export function locateSlot(
   now: number,
   judged = (listing: Listing) => listing,
 ) {
-  const listing = directory.findListing(providerId)
-  return {
-    slotState: slotStateOf(directory, listing && judged(listing), startsAt, now),
-    localOffsetMinutes: listing && localOffsetAt(listing, startsAt),
-  }
-}
-
-function slotStateOf(
-  directory: Directory,
-  listing: Listing | null,
-  startsAt: number,
-  now: number,
-): Exclude<SubmissionDraft['slotState'], null> {
-  if (!listing) return 'provider unknown'
-  if (directory.isOffered(listing, startsAt, now)) return 'offered'
+  const found = directory.findListing(providerId)
+  if (!found) return { slotState: 'provider unknown', localOffsetMinutes: null } as const
+  const [listing, localOffsetMinutes] = [judged(found), localOffsetAt(found, startsAt)]
+  if (directory.isOffered(listing, startsAt, now))
+    return { slotState: 'offered', localOffsetMinutes } as const
   const isTaken = listing.taken.some((held) => Math.abs(held.startsAt - startsAt) < slotMillis)
-  return isTaken ? 'taken' : 'not offered'
+  return { slotState: isTaken ? 'taken' : 'not offered', localOffsetMinutes } as const
 }
 
 /** Accepts a pending request. @throws Refusal record_unknown, move_unknown */
@@ -123,13 +111,7 @@ export function acceptRequest(records: Records, id: number, act: Act): Promise<v
  * @param reason for staff only, stored as a note
  * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
  */
-export function endRequest(
-  records: Records,
-  end: RequestEnd,
-  id: number,
-  act: Act,
-  reason?: string,
-): Promise<void> {
+export function endRequest(records: Records, end: RequestEnd, id: number, act: Act, reason?: string) {
   const ended = records.store.change(
     act,
     ({ requests, audit }) => [
@@ -209,11 +191,7 @@ export function addNote({ store }: Records, requestId: number, text: string, act
 }
 
 /** Reads a request's notes, oldest first, with an audit line. @throws Refusal record_unknown */
-export async function readNotes(
-  records: Records,
-  requestId: number,
-  act: Act,
-): Promise<readonly RequestNote[]> {
+export async function readNotes(records: Records, requestId: number, act: Act) {
   await requireRequest(records, requestId)
   const read = await records.store.read(({ notes }) => notes.listOf(requestId))
   await noteAct(records, act, 'request.read-notes', `request ${requestId}`)

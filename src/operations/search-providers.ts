@@ -47,12 +47,7 @@ const lookedAtInStep = 256
  * @param now ms
  * @throws Refusal region_required, region_unknown, region_outside_country or page_out_of_range
  */
-export async function searchProviders(
-  context: Context,
-  search: ProviderSearch,
-  now: number,
-  turn: Turn,
-): Promise<FoundPage> {
+export async function searchProviders(context: Context, search: ProviderSearch, now: number, turn: Turn) {
   const { directory } = context
   const region = regionOf(context, search)
   const { ids, holdsUntil } = region ? await findMatching(directory, region, search, now, turn) : noProviders

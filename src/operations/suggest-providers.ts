@@ -140,11 +140,7 @@ const modalityWords: readonly { readonly modality: Modality; readonly words: Reg
 ]
 
 /** Returns the providers licensed in the member's region at `now` (ms). For an unknown region, searches the country. */
-export function licenseesIn(
-  { directory }: Context,
-  { region, candidates }: Whereabouts,
-  now: number,
-): Licensee[] {
+export function licenseesIn({ directory }: Context, { region, candidates }: Whereabouts, now: number) {
   const licensed = new Map<Listing, Region[]>()
   for (const place of region ? [region] : candidates) {
     for (const listing of directory.listLicensed(place.id, now)) {

@@ -35,13 +35,7 @@ export function issueFirstToken(records: Records, partner: Partner, act: Act, ke
  * new token cannot be shown again.
  * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force; errors of `keep`
  */
-export function rotateToken(
-  records: Records,
-  partner: Partner,
-  cutoverAt: number,
-  act: Act,
-  keep?: Keep,
-): Promise<string> {
+export function rotateToken(records: Records, partner: Partner, cutoverAt: number, act: Act, keep?: Keep) {
   return createToken(records, partner, cutoverAt, act, keep, rotateKey)
 }
 
@@ -80,12 +74,7 @@ export function rotateKey(records: Records, partnerId: number, key: NewKey, act:
   return changeKeys(records, partnerId, act, (known) => decideRotation(known, key, act))
 }
 
-function changeKeys(
-  records: Records,
-  id: number,
-  act: Act,
-  decide: (known: KeyFacts) => Decision,
-): Promise<void> {
+function changeKeys(records: Records, id: number, act: Act, decide: (known: KeyFacts) => Decision) {
   const changed = records.store.change(
     act,
     ({ partners }) => [partners.find(id), partners.keyRecordsOf(id)],

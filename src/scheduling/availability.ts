@@ -114,12 +114,7 @@ export function slotsWithin(
 }
 
 /** Returns true if the slot at `start` (minutes) is free. Faster than availabilityAt. @param now ms */
-export function isAvailableAt(
-  calendar: Calendar,
-  licensed: readonly Interval[],
-  start: number,
-  now: number,
-): boolean {
+export function isAvailableAt(calendar: Calendar, licensed: readonly Interval[], start: number, now: number) {
   const rule = new Rule(calendar, licensed, now, slotAt(start))
   return rule.isWithinHorizon(start) && toSlots(rule.windows, rule).includes(start)
 }

@@ -58,11 +58,7 @@ export async function makeBackup(backup: Backup): Promise<MadeBackup> {
   })
 }
 
-async function making(
-  path: string,
-  replace: boolean,
-  make: (file: UnfinishedFile) => Promise<Manifest>,
-): Promise<MadeBackup> {
+async function making(path: string, replace: boolean, make: (file: UnfinishedFile) => Promise<Manifest>) {
   const file = begin(path, replace)
   try {
     return { file, manifest: await make(file), [Symbol.dispose]: () => file[Symbol.dispose]() }

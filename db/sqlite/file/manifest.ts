@@ -17,11 +17,7 @@ export function readManifest(database: Database): Manifest | null {
 }
 
 /** Adds a manifest to a copy. @param madeAt in ms */
-export async function addManifest(
-  database: Database,
-  madeAt: number,
-  progress: ReportProgress,
-): Promise<Manifest> {
+export async function addManifest(database: Database, madeAt: number, progress: ReportProgress) {
   const manifest: Manifest = {
     version,
     madeAt,

@@ -145,12 +145,7 @@ export function presentOffer({ provider, startsAt, local, memberTime, isDaytime 
   }
 }
 
-function awayText(
-  provider: Provider,
-  absence: TimeOff,
-  { isKnown, affected }: Away,
-  { dryRun }: Flags,
-): Text {
+function awayText(provider: Provider, absence: TimeOff, { isKnown, affected }: Away, { dryRun }: Flags) {
   const name = `${provider.ref} ${fullName(provider)}`
   const when = `from ${absence.from} to ${absence.until}`
   const done = dryRun

@@ -153,10 +153,7 @@ interface RestoreFlags extends OpeningFlags, CommonFlags {
   readonly against?: string
 }
 
-async function restore(
-  backup: string,
-  { to, against, yes = false, ...flags }: RestoreFlags,
-): Promise<Answer> {
+async function restore(backup: string, { to, against, yes = false, ...flags }: RestoreFlags) {
   endCleanly()
   let known: RestoreDiff | null = null
   const { isOlder, manifest } = await withProgress(({ progress, end }) => {

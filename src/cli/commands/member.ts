@@ -202,10 +202,7 @@ async function release({ context, flags, act }: Call<Records>, person: Person): 
   return { json: { member: id, email: null }, text }
 }
 
-async function exportMemberData(
-  { context, flags, act }: Call<Records, OutputFlags>,
-  member: Person,
-): Promise<Answer | undefined> {
+async function exportMemberData({ context, flags, act }: Call<Records, OutputFlags>, member: Person) {
   const output = outputPath(flags)
   const read = async () => presentExport(await exportMember(context, member, act()))
   if (output === undefined) {
@@ -257,10 +254,7 @@ async function eraseAllDue(
   return answer
 }
 
-async function erase(
-  { context, flags, act }: Call<Records, DueFlags>,
-  person: Person,
-): Promise<Answer | undefined> {
+async function erase({ context, flags, act }: Call<Records, DueFlags>, person: Person) {
   const { id, named } = person
   await confirm(`Erase ${named} with all their data? This cannot be undone.`, flags)
   const { holding, isPurged, keptIn } = await eraseMember(context, person, act())

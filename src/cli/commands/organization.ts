@@ -74,11 +74,7 @@ async function list({ context }: Call<Records>): Promise<Answer> {
   return rowsAnswer(await listOrganizations(context), columns, 'There are no organizations.')
 }
 
-async function rename(
-  { context, act }: Call<Records>,
-  organization: Organization,
-  name: string,
-): Promise<Answer> {
+async function rename({ context, act }: Call<Records>, organization: Organization, name: string) {
   await renameOrganization(context, organization, name, act())
   return { json: { ...organization, name }, text: `Organization ${organization.name} is now called ${name}.` }
 }

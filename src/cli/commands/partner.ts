@@ -128,10 +128,7 @@ export function partnerCommand(): Command {
 
 export const onPartner = commandsOn(withRecords, ['<partner>', 'name or id'], requirePartner)
 
-async function add(
-  { context, flags, act }: Call<Records, { organization?: string }>,
-  name: string,
-): Promise<Answer> {
+async function add({ context, flags, act }: Call<Records, { organization?: string }>, name: string) {
   const of = flags.organization
   const organization = of === undefined ? null : await requireOrganization(context, of)
   const added = await addPartner(context, name, organization, act())
@@ -187,11 +184,7 @@ async function rename({ context, act }: Call<Records>, partner: Partner, name: s
   return { json: { ...partner, name }, text: `Partner ${partner.name} is now called ${name}.` }
 }
 
-async function setOrganization(
-  { context, flags, act }: Call<Records>,
-  partner: Partner,
-  of: string,
-): Promise<Answer> {
+async function setOrganization({ context, flags, act }: Call<Records>, partner: Partner, of: string) {
   const organization = of === 'none' ? null : await requireOrganization(context, of)
   const cutOff = cutOffBy(organization)
   if (partner.organization?.active && cutOff) {
@@ -222,10 +215,7 @@ async function lastUse(context: Records, partner: Partner): Promise<string> {
 
 type RateFlags = Partial<Record<keyof PartnerRates, ReturnType<typeof rateOverride>>>
 
-async function setRates(
-  { context, flags, act }: Call<Records, RateFlags>,
-  partner: Partner,
-): Promise<Answer> {
+async function setRates({ context, flags, act }: Call<Records, RateFlags>, partner: Partner) {
   const names = Object.keys(noRates) as (keyof PartnerRates)[]
   const given = names.filter((name) => flags[name] !== undefined)
   const rates: Partial<PartnerRates> = Object.fromEntries(

@@ -236,12 +236,7 @@ function titleOf(end: RequestEnd): string {
 
 const dryRunRows = 10
 
-async function endSince(
-  { context, flags }: EndCall,
-  end: MassEnd,
-  partner: Partner,
-  since: number,
-): Promise<Answer> {
+async function endSince({ context, flags }: EndCall, end: MassEnd, partner: Partner, since: number) {
   const { past, able, noun } = endWords[end]
   const submitted = await listSubmitted(context, partner, since)
   const ids = submitted[end]

@@ -176,11 +176,7 @@ async function runServer({ docs, ...flags }: { readonly docs: boolean }): Promis
   await withLog(systemClock, (log) => serveUntilStopped(read, { ...config, certificate }, log))
 }
 
-async function serveUntilStopped(
-  read: () => ServerConfig,
-  config: ServerConfig,
-  { observe, report }: Log,
-): Promise<void> {
+async function serveUntilStopped(read: () => ServerConfig, config: ServerConfig, { observe, report }: Log) {
   const { commit } = await origin()
   const wanted: RequestObserver =
     config.logRequests === 'all' ? observe : (seen) => seen.status >= 400 && observe(seen)

@@ -14,7 +14,7 @@ import { type Call, json, zonesCommand } from '../command'
 import { exitCodes, presentRefusal } from '../exit-code'
 import type { RecordsAndZones } from '../storage'
 import { counted, firstOf } from '../terminal/layout'
-import { type Answer, ageText, type CommonFlags, instantText, type Text } from '../terminal/output'
+import { ageText, type CommonFlags, instantText, type Text } from '../terminal/output'
 import { columnsOf, fields, table } from '../terminal/table'
 
 const stateTexts: Readonly<Record<ServerState, string>> = {
@@ -95,10 +95,7 @@ export function statusCommand(): Command {
   })
 }
 
-async function show({
-  context: { context, zones },
-  flags,
-}: Call<RecordsAndZones, Flags & CommonFlags>): Promise<Answer> {
+async function show({ context: { context, zones }, flags }: Call<RecordsAndZones, Flags & CommonFlags>) {
   const now = context.clock.now()
   const { backupMaxAge = null, emailConflictsPerHour } = readValues(flags)
   const status = await readStatus(context, zones, askServer, now, emailConflictsPerHour)

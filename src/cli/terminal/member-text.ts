@@ -30,10 +30,7 @@ const foundColumns: Columns<ReturnType<typeof presentFoundMember>> = {
   'FOUND BY': ({ foundBy }) => foundBy,
 }
 
-export function foundAnswer(
-  { found, count, searched }: FoundMembers,
-  partners: ReadonlyMap<number, string>,
-): Answer {
+export function foundAnswer({ found, count, searched }: FoundMembers, partners: ReadonlyMap<number, string>) {
   const rows = found.map((one) => presentFoundMember(one, partners))
   const isAll = count === found.length
   if (!isAll) printNotice(`only ${found.length} of ${count} members are shown; search for a longer text`)

@@ -1,4 +1,4 @@
-import type { Act, AuditAction, AuditEntry } from '../audit'
+import type { Act, AuditAction } from '../audit'
 import type {
   BookingRequest,
   ReceiptProfile,
@@ -91,11 +91,7 @@ export interface AuditFact {
 
 export type Decision<Answer = void> = Refusal | Outcome<Answer>
 
-export function linesOf(
-  { audit }: Outcome<unknown>,
-  { actor, at }: Act,
-  addedId: number | undefined,
-): AuditEntry[] {
+export function linesOf({ audit }: Outcome<unknown>, { actor, at }: Act, addedId: number | undefined) {
   return [audit ?? []].flat().map((fact) => {
     const { action, outcome = 'done' } = fact
     return { at, actor, action, record: recordName(fact, addedId), outcome }

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { type Receipt, type RequestedSlot, type Submission, slotMillis } from '../../domain/booking-request'
+import { type Receipt, type RequestedSlot, slotMillis } from '../../domain/booking-request'
 import { Refusal } from '../../domain/errors'
 import type { Partner } from '../../domain/partner'
 import { Text } from '../../domain/validation'
@@ -197,11 +197,7 @@ function exampleResponses(slot: RequestedSlot) {
 }
 
 /** @throws Refusal field_invalid if the body violates a rule that the schema cannot express */
-function toSubmission(
-  body: typeof BookingRequestBody.static,
-  partner: Partner,
-  now: number,
-): Omit<Submission, 'retry'> {
+function toSubmission(body: typeof BookingRequestBody.static, partner: Partner, now: number) {
   const { user, bookingData, memberData, phq9Data } = body
   return {
     partnerId: partner.id,
