@@ -165,3 +165,71 @@ test('cli: many intakes of one member are one row of the queue, and are closed t
   expect(await Promise.all(ids.map(stateOf))).toEqual(ids.map(() => 'closed'))
   expect((await act(...words, '--dry-run')).stdout).toStartWith('There are no intakes to close.\n')
 })
+
+test('cli: request cancel asks first and frees the slot, and an unread risk stays listed until the answers are read', async () => {
+  const { operator, service, token, slotsOf } = practice
+  const free = await slotsOf('on-2')
+  const slot = free.at(-1) ?? ''
+  const [id, declined] = [await submit('withdrawn', slot, raised), await submit('declined-2', free.at(-2))]
+  await operator.do('request', 'decline', `${declined}`, '--yes')
+  await operator.do('request', 'accept', `${id}`, '--yes')
+  const unread = async () =>
+    (await operator.ask<{ unreadRisk: { count: number } }>('status')).unreadRisk.count
+  const [before, listed] = [await unread(), await act('list', '--state', 'cancelled')]
+  expect(listed.stdout).not.toMatch(new RegExp(`^${id} `, 'm'))
+  const env = { ...operator.settings }
+  const asked = await runOnTerminal(['request', 'cancel', `${id}`], { answer: 'no\r', env })
+  expect([asked.code, asked.shown]).toEqual([
+    2,
+    expect.stringMatching(
+      new RegExp(`ninth PHQ-9 item is not zero[\\s\\S]*Cancel request ${id} of [\\s\\S]+, with [\\s\\S]+\\?`),
+    ),
+  ])
+  expect([await stateOf(id), (await act('cancel', id)).code]).toEqual(['accepted', 2])
+  const appointed = async () => {
+    const listed = await operator.ask<{ request: number }[]>('appointments', '--on', slot.slice(0, 10))
+    return listed.map(({ request }) => request)
+  }
+  expect(await appointed()).toContain(id)
+
+  const words = ['cancel', `${id}`, '--reason', 'Phoned: moved away', '--yes'] as const
+  const cancelled = await operator.ask<{ cancelledAt: string }>('request', ...words)
+  expect(cancelled).toMatchObject({
+    id,
+    state: 'cancelled',
+    utcStartTime: slot,
+    cancelledAt: expect.stringMatching(/Z$/),
+  })
+  expect(await slotsOf('on-2')).toContain(slot)
+  expect(await operator.ask('request', 'notes', `${id}`)).toMatchObject([
+    { kind: 'cancel', text: 'Phoned: moved away' },
+  ])
+  const { body } = await service.get(`/partners/v1/booking-request/${id}/`, token)
+  expect(body).toMatchObject({ state: 'cancelled', cancelledAt: cancelled.cancelledAt })
+  const again = await act('cancel', id, '--yes')
+  expect([again.code, again.stderr]).toEqual([4, 'error: a request that is cancelled cannot be cancelled\n'])
+  const refused = await act('cancel', declined, '--yes')
+  expect([refused.code, refused.stderr]).toEqual([
+    4,
+    'error: a request that is declined cannot be cancelled\n',
+  ])
+  expect(await appointed()).not.toContain(id)
+
+  const row = new RegExp(`^${id} +!! item 9 .* cancelled `, 'm')
+  expect([(await act('list', '--risk')).stdout, (await act('list', '--state', 'cancelled')).stdout]).toEqual([
+    expect.stringMatching(row),
+    expect.stringMatching(new RegExp(`^${id} .*cancelled`, 'm')),
+  ])
+  expect(await unread()).toBe(before)
+  expect((await act('show', id)).stdout).toMatch(
+    /^risk +!! ninth item raised, incomplete, answers not read yet\n[\s\S]*^cancelled +20/m,
+  )
+  await act('show', id, '--screening')
+  expect([await unread(), (await act('list', '--risk')).stdout]).toEqual([
+    before - 1,
+    expect.not.stringMatching(row),
+  ])
+  const memberId = `${(await practice.store.findRequest(id))?.member?.id}`
+  const exported = JSON.parse(await operator.do('member', 'export', memberId))
+  expect(exported.requests).toMatchObject([{ id, state: 'cancelled', cancelledAt: cancelled.cancelledAt }])
+})

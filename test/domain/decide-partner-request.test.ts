@@ -144,11 +144,6 @@ describe.each([
     expect(endOf(decide(withFacts(asked, { since: null })))).toBe('stale')
     expect(endOf(decide(withFacts(asked, { since: [{ noun: 'taken', recordId: 6 }] })))).toBe('done')
   })
-
-  test('is refused from the start of the session on, and not 1 ms before', () => {
-    expect(endOf(decide(withRequest(asked, { startsAt: now - 1 })))).toBe('request_started')
-    expect(endOf(decide(withRequest(asked, { startsAt: now + 1 })))).toBe('done')
-  })
 })
 
 describe('domain: the states of a request that its partner ends or moves', () => {
@@ -169,63 +164,9 @@ describe('domain: the states of a request that its partner ends or moves', () =>
     const found = withFacts(asked, { request })
     expect([end(cancel(found)), end(reschedule(found))]).toEqual([cancelled, moved])
   })
-
-  test('an assigned intake without a slot can be cancelled and not rescheduled', () => {
-    const found = withRequest(asked, { isIntake: true, startsAt: null })
-    expect([end(cancel(found)), end(reschedule(found))]).toEqual(['done', 'request_without_slot'])
-  })
-
-  const there = { providerId: 6, startsAt: draft.startsAt }
-  test.each<[string, Partial<RequestRecord>, typeof cancel]>([
-    ['a cancelled request', { state: 'cancelled' }, cancel],
-    ['a pending request that has the slot', there, reschedule],
-    ['an accepted request that has the slot', { ...there, state: 'accepted', acceptedAt: now }, reschedule],
-  ])('%s is returned unchanged, even with another If-Match and after its start', (_, different, decide) => {
-    const found = { ...withRequest(asked, different), call: { ...call, isExpected: () => false } }
-    const { writes, taken, audit, answer } = done(decide(found))
-    expect<unknown>([writes, taken, audit, answer([])]).toEqual([
-      [],
-      [],
-      null,
-      { ...booking, member, ...different },
-    ])
-    expect(endOf(decide(withRequest(found, { member: { ...member, active: false } })))).toBe(
-      'member_deactivated',
-    )
-  })
-
-  test('a request that has another slot of the provider, or that time of another provider, is moved', () => {
-    const others = [
-      { ...there, providerId: 5 },
-      { ...there, startsAt: nine },
-    ]
-    expect(others.map((other) => end(reschedule(withRequest(asked, other))))).toEqual(['done', 'done'])
-  })
 })
 
-describe('domain: a partner’s change', () => {
-  test('cancels, frees the provider’s slot and names the partner’s request in the audit log', () => {
-    const { writes, taken, audit, answer } = done(cancel(withRequest(asked, { state: 'accepted' })))
-    expect(writes).toEqual([{ set: 'request', id: 12, to: { state: 'cancelled', cancelledAt: now } }])
-    expect([taken, audit]).toEqual([[5], { action: 'request.cancel', noun: 'request', id: 12 }])
-    const cancelled = { ...booking, member, state: 'cancelled', cancelledAt: now } as const
-    expect(answer([])).toEqual(cancelled)
-    expect(done(cancel(withFacts(asked, { request: intake }))).taken).toEqual([])
-  })
-
-  test('reschedules to pending without timestamps, and keeps id and authorization number', () => {
-    const accepted = withRequest(asked, { state: 'accepted', acceptedAt: now - 1 })
-    const { writes, taken, audit, answer } = done(reschedule(accepted))
-    const place = { providerId: 6, startsAt: draft.startsAt, localOffsetMinutes: -240 }
-    const to = { ...place, state: 'pending', acceptedAt: null, declinedAt: null } as const
-    expect(writes).toEqual([{ set: 'request', id: 12, to: { ...to, endsAt: draft.startsAt + minutes(45) } }])
-    expect([taken.toSorted(), audit]).toEqual([
-      [5, 6],
-      expect.objectContaining({ action: 'request.reschedule', noun: 'request', id: 12 }),
-    ])
-    expect(answer([])).toEqual({ ...booking, member, ...to })
-  })
-
+describe('domain: a rescheduling by a partner', () => {
   test('is not blocked by its own slot, and needs an offered slot of a bookable provider', () => {
     const holders = [{ ...stranger, requestId: 12 }]
     const held = [{ requestId: 12, startsAt: draft.startsAt + minutes(15) }]
@@ -236,6 +177,7 @@ describe('domain: a partner’s change', () => {
     // A slot that only the draft saw as taken was released meanwhile.
     expect(ends).toEqual(['slot_unavailable', 'stale', 'provider_unknown'])
     expect(endOf(reschedule(withFacts(asked, { isProviderKnown: false })))).toBe('provider_unknown')
+    expect(endOf(reschedule(withRequest(asked, { state: 'unassigned' })))).toBe('request_without_slot')
   })
 })
 

@@ -71,7 +71,8 @@ export function decideRescheduling(
   if (isThere && holdsSlot(request.state)) return unchanged(request)
   const refusal = refuseChange(request, call, act)
   if (refusal) return refusal
-  if (request.startsAt === null) return new Refusal('request_without_slot', 'the request has no slot')
+  if (!holdsSlot(request.state) || request.startsAt === null)
+    return new Refusal('request_without_slot', 'the request has no slot')
   if (slotState === 'provider unknown' || !facts.isProviderKnown)
     return new Refusal('provider_unknown', 'no provider with this id can be booked')
   const refused = refusePlace(to, request, facts, 'the member already has a slot that overlaps with this one')

@@ -75,8 +75,7 @@ export const unscreened: ScreeningFacts = { answers: new Map(), reviewed: [] }
 
 /** Risk outlives a cancellation: a member who withdraws may be the one who most needs help. */
 export function cancelling(id: number, { at }: Act, { answers, reviewed }: ScreeningFacts): Write[] {
-  const found = answers.get(id) ?? null
-  const isUnread = !reviewed.includes(id) && found?.length !== 0 && isAtRisk(riskOf(found))
+  const isUnread = !reviewed.includes(id) && isAtRisk(riskOf(answers.get(id) ?? null))
   return [
     { set: 'request', id, to: { state: 'cancelled', cancelledAt: at } },
     ...(isUnread ? [{ add: 'unreadRisk', row: { requestId: id } } as const] : []),
