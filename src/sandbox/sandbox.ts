@@ -3,18 +3,17 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { slotMillis } from '../domain/booking-request'
 import { secureRandom } from '../domain/ports/random'
-import { clockStartingAt, type SettableClock, systemClock } from '../domain/ports/time'
+import { clockStartingAt, systemClock } from '../domain/ports/time'
 import { beginFile } from '../files/durable'
 import { controlledApp } from '../http/control/control'
 import type { RequestObserver } from '../http/log'
-import type { Context } from '../operations/context'
 import { deactivatedMember, listSandboxPartners } from '../operations/directory-loads'
 import { auditHead, zoneDataNote } from '../operations/maintenance'
 import { findExampleSlot } from '../operations/offer-slots'
 import { formatInstant } from '../scheduling/calendar'
 import { databaseAt, type Service } from '../service'
 import { type Filling, fill, loadGiven, openSandbox } from './filling'
-import { SeededRandom } from './seed'
+import { seededRandom } from './seed'
 
 export interface SandboxOptions extends Omit<Filling, 'clock' | 'random'> {
   readonly host: string
@@ -28,6 +27,8 @@ export interface SandboxOptions extends Omit<Filling, 'clock' | 'random'> {
   readonly observers: readonly RequestObserver[]
 }
 
+export type Card = Awaited<ReturnType<typeof startSandbox>>['card']
+
 export async function startSandbox(options: SandboxOptions) {
   const { now: startsAt = systemClock.now(), frozen = false, seed, host, port, baseUrl, observers } = options
   const isResettable = options.database === undefined || options.resettable === true
@@ -36,7 +37,7 @@ export async function startSandbox(options: SandboxOptions) {
   const database = resolve(options.database ?? join(folder, 'sandbox.sqlite'))
   const key = `${database}.key`
   const clock = clockStartingAt(startsAt, frozen)
-  const seeded = seed === undefined ? null : new SeededRandom(seed)
+  const seeded = seed === undefined ? null : seededRandom(seed)
   const random = seeded?.draw
   const filling = { ...options, clock, random }
   const open = () => openSandbox(database, key, filling)
@@ -60,13 +61,30 @@ export async function startSandbox(options: SandboxOptions) {
   seeded?.start('control')
   const controlToken = Buffer.from((random ?? secureRandom)(32)).toString('base64url')
   begin()
+  async function describe() {
+    const [{ context }, { baseUrl }, now] = [service, server, clock.now()]
+    const free = findExampleSlot(context, now)
+    return {
+      ...{ baseUrl, docsUrl: `${baseUrl}/docs`, openapiUrl: `${baseUrl}/openapi.json` },
+      ...{ controlUrl: `${baseUrl}/sandbox/v1/`, controlToken, database },
+      ...{ now: formatInstant(now), frozen: clock.isFrozen, outcomes: [] },
+      partners: await listSandboxPartners(context, now),
+      examples: {
+        deactivatedMember,
+        countryCode: free?.region.countryCode ?? null,
+        regionId: free?.region.id ?? null,
+        providerId: free?.providerId ?? null,
+        utcStartTime: free && formatInstant(free.startsAt),
+        utcEndTime: free && formatInstant(free.startsAt + slotMillis),
+      },
+    }
+  }
   const sandbox = {
     token: controlToken,
     clock,
     service: () => service,
     isResettable,
-    describe: () =>
-      describeSandbox(service.context, { baseUrl: server.baseUrl, controlToken, database, clock }),
+    describe,
     runTasks: () => server.runTasks(),
     async reset(now: number | null) {
       await server.replaceService(async () => {
@@ -88,7 +106,7 @@ export async function startSandbox(options: SandboxOptions) {
     throw error
   })
   return {
-    card: await sandbox.describe(),
+    card: await describe(),
     async stop() {
       await server.stop()
       await service.close()
@@ -109,32 +127,4 @@ function putBack(pristine: string, database: string): void {
   using file = beginFile(database, { replace: true })
   copyFileSync(pristine, file.path)
   file.publish()
-}
-
-export type Card = Awaited<ReturnType<typeof describeSandbox>>
-
-interface About {
-  readonly baseUrl: string
-  readonly controlToken: string
-  readonly database: string
-  readonly clock: SettableClock
-}
-
-async function describeSandbox(context: Context, { baseUrl, clock, ...about }: About) {
-  const now = clock.now()
-  const free = findExampleSlot(context, now)
-  return {
-    ...{ baseUrl, docsUrl: `${baseUrl}/docs`, openapiUrl: `${baseUrl}/openapi.json` },
-    ...{ controlUrl: `${baseUrl}/sandbox/v1/`, ...about, now: formatInstant(now), frozen: clock.isFrozen },
-    outcomes: [],
-    partners: await listSandboxPartners(context, now),
-    examples: {
-      deactivatedMember,
-      countryCode: free?.region.countryCode ?? null,
-      regionId: free?.region.id ?? null,
-      providerId: free?.providerId ?? null,
-      utcStartTime: free && formatInstant(free.startsAt),
-      utcEndTime: free && formatInstant(free.startsAt + slotMillis),
-    },
-  }
 }

@@ -15,29 +15,39 @@ export type { Sandbox } from './routes'
 
 export function controlledApp(sandbox: Sandbox): CreateApp {
   return (serving, peerOf, isReady) => {
-    const [outcomes, hold] = [new Outcomes(), new Hold()]
+    const outcomes = new Outcomes()
     const create = () => {
       const { context } = sandbox.service()
       const applied = endpoints.map((endpoint) => outcomes.applyTo(endpoint))
       return createApp({ ...serving, context }, peerOf, isReady, applied)
     }
     let app = create()
-    async function reset(now: number | null) {
-      outcomes.endDelays()
-      await hold.alone(async () => {
+    const running = new Map<Request, Promise<Response>>()
+    let resetting: Promise<void> | null = null
+    const resetFor = (request: Request) => async (now: number | null) => {
+      running.delete(request)
+      while (resetting) await resetting
+      const { promise, resolve } = Promise.withResolvers<void>()
+      resetting = promise
+      outcomes.clear()
+      try {
+        await Promise.allSettled(running.values())
         await sandbox.reset(now)
         outcomes.clear()
         app = create()
-      })
+      } finally {
+        resetting = null
+        resolve()
+      }
     }
-    const answer = (request: Request) => {
+    const answer = async (request: Request) => {
       const entry = logEntryOf(request)
       const [path = ''] = request.url.slice(request.url.indexOf('/', 'https://'.length)).split('?', 1)
       if (path === '/docs/sandbox.json') return json(description, entry)
       const there = routes.filter(({ pattern }) => pattern.test(path))
       if (there.length === 0) return app.fetch(request)
       entry.route = `/sandbox/v1/${there[0]?.path}`
-      const control = { ...sandbox, reset, ...sandbox.service(), outcomes }
+      const control = { ...sandbox, reset: resetFor(request), ...sandbox.service(), outcomes }
       return answerControl(there, path, request, control).then(
         (body) => json(body, entry),
         (error) => answerToControl(error, entry),
@@ -48,14 +58,16 @@ export function controlledApp(sandbox: Sandbox): CreateApp {
         // The address is unknown later if the client disconnects.
         peerOf(request)
         logEntryOf(request).isLate = true
-        await hold.enter()
+        while (resetting) await resetting
+        const answering = answer(request)
+        running.set(request, answering)
         try {
-          const response = await answer(request)
+          const response = await answering
           if (response.headers.has(dropHeader)) return dropped()
           response.headers.set('X-Sandbox-Now', formatInstant(sandbox.clock.now()))
           return response
         } finally {
-          hold.leave()
+          running.delete(request)
         }
       },
     }
@@ -88,35 +100,5 @@ function decode(text: string): string {
     return decodeURIComponent(text)
   } catch {
     return text
-  }
-}
-
-class Hold {
-  #running = 0
-  #alone: PromiseWithResolvers<void> | null = null
-  #idle = () => {}
-
-  async enter(): Promise<void> {
-    while (this.#alone) await this.#alone.promise
-    this.#running++
-  }
-
-  leave(): void {
-    this.#running--
-    if (this.#running === 0) this.#idle()
-  }
-
-  async alone(work: () => Promise<void>): Promise<void> {
-    this.leave()
-    while (this.#alone) await this.#alone.promise
-    const alone = Promise.withResolvers<void>()
-    this.#alone = alone
-    const idle = new Promise<void>((resolve) => (this.#idle = resolve))
-    if (this.#running > 0) await idle
-    await work().finally(() => {
-      this.#alone = null
-      this.#running++
-      alone.resolve()
-    })
   }
 }

@@ -36,10 +36,6 @@ export class Outcomes {
 
   clear(): void {
     this.#left = []
-    this.endDelays()
-  }
-
-  endDelays(): void {
     this.#ending.resolve()
     this.#ending = Promise.withResolvers()
   }
