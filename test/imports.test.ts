@@ -153,6 +153,7 @@ const processHomes: Record<string, Home> = {
         (name) => `src/http/${name}.ts`,
       ),
       'src/cli',
+      'src/sandbox',
       'db/sqlite',
       // db/settings.ts hashes the migrations.
       'db/settings.ts',

@@ -11,7 +11,7 @@ import { deactivatedMember, listSandboxPartners } from '../operations/directory-
 import { auditHead, zoneDataNote } from '../operations/maintenance'
 import { findExampleSlot } from '../operations/offer-slots'
 import { formatInstant } from '../scheduling/calendar'
-import { databaseAt, type Service } from '../service'
+import { databaseAt } from '../service'
 import { type Filling, fill, loadGiven, openSandbox } from './filling'
 import { seededRandom } from './seed'
 
@@ -54,7 +54,7 @@ export async function startSandbox(options: SandboxOptions) {
   }
   if (isResettable) copyFileSync(database, pristine)
 
-  let service: Service = await open()
+  let [service, resets] = [await open(), 0]
   // Continues a kept database with other numbers, because its first ones are taken.
   const sequence = isNew ? 'calls' : `calls after ${(await auditHead(service.context)).id}`
   const begin = () => seeded?.start(sequence)
@@ -89,6 +89,8 @@ export async function startSandbox(options: SandboxOptions) {
     async reset(now: number | null) {
       await server.replaceService(async () => {
         await service.close()
+        // SQLite closes its files and frees its cache only when their statements are collected.
+        if (++resets % 10 === 0) Bun.gc(true)
         putBack(pristine, database)
         clock.set(now ?? startsAt, frozen)
         begin()

@@ -111,7 +111,7 @@ async function bookSome(serving: Serving, slots: Iterator<Slot, void>): Promise<
 }
 
 /** Waits until a server without requests uses no CPU time. */
-async function quiet({ pid }: Serving): Promise<void> {
+export async function quiet({ pid }: Serving): Promise<void> {
   for (let before = -1; ; ) {
     const now = await cpuMicrosOf(pid)
     if (now === before) return
@@ -120,7 +120,7 @@ async function quiet({ pid }: Serving): Promise<void> {
   }
 }
 
-async function startAll(points: readonly number[], make: (point: number) => Promise<Serving>) {
+export async function startAll<Of>(points: readonly Of[], make: (point: Of) => Promise<Serving>) {
   await using stack = new AsyncDisposableStack()
   const all: Serving[] = []
   for (const point of points) all.push(stack.use(await make(point)))

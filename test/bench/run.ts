@@ -19,6 +19,7 @@ const parts: Record<string, () => Promise<readonly Row[]>> = {
   memory: async () => (await import('./memory')).benchMemory(),
   start: async () => (await import('./start')).benchStart(),
   growth: async () => (await import('./growth')).benchGrowth(),
+  changes: async () => (await import('./changes')).benchChanges(),
   bookings: async () => (await import('./bookings')).benchBookings(),
   nodes: async () => (await import('./nodes')).benchNodes(),
 }

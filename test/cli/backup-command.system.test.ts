@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { version } from '../../package.json'
+import { paths } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'
 import { isLong } from '../support/long'
 import { Operator } from '../support/operator'
@@ -184,6 +185,34 @@ describe('cli: backup', () => {
 })
 
 describe('cli: restore', () => {
+  test('cursors of the list of changes from before and after the backup are invalid, and the list can be read again', async () => {
+    using operator = new Operator(theProgram, null)
+    await operator.do('init')
+    const token = await operator.onboard('Lantern', 'North Care')
+    const [backup, restored] = [operator.folder.file('list.age'), operator.folder.file('restored.sqlite')]
+    const nexts: string[] = []
+    await using service = await operator.serve()
+    for (const member of ['before', 'after']) {
+      expect((await service.post(booking(member), token)).status).toBe(201)
+      nexts.push((await service.get(paths.changes, token)).body.next)
+      if (member === 'before') await operator.do('backup', backup)
+    }
+    const list = nexts.map((next) => next.replace('https://api.example', ''))
+    await service.stop()
+    await operator.do('restore', backup, '--to', restored, '--yes')
+    await using again = await operator.serve('--database', restored, '--master-key-file', operator.keyFile)
+    expect((await again.post(booking('other'), token)).status).toBe(201)
+    for (const path of list) {
+      const { status, headers, body } = await again.get(path, token)
+      expect([status, headers.get('x-error-code')]).toEqual([400, 'cursor_invalid'])
+      expect(body.message).toStartWith('after: ')
+    }
+    const { body } = await again.get(paths.changes, token)
+    expect(body.results.map(({ id }: { id: number }) => id)).toEqual([1, 2])
+    const path = body.next.replace('https://api.example', '')
+    expect((await again.get(path, token)).body.results).toEqual([])
+  })
+
   test('restore creates a database that only its owner can read, even if others can read the backup', async () => {
     copyFileSync(file('plain.sqlite'), file('readable.sqlite'))
     chmodSync(file('readable.sqlite'), 0o644)

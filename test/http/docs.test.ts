@@ -120,7 +120,8 @@ describe('http: the docs page', () => {
       'application/json',
       [expect.objectContaining({ state: 'active', token: service.partner.token })],
     ])
-    expect((await production('/docs/tokens.json')).status).toBe(404)
+    for (const path of ['/docs/tokens.json', '/docs/sandbox.json', '/sandbox/v1/', '/sandbox/v1/clock'])
+      expect((await production(path)).status).toBe(404)
     expect(await (await production('/docs/start.js')).text()).not.toMatch(/tokens|sandbox/)
   })
 

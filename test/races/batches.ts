@@ -62,6 +62,10 @@ export interface Slot {
   readonly place: number
 }
 
+export function submission(partner: number, person: number, slot: Slot | null): Move {
+  return { act: 'submit', partner, person, email: person, slot, serial: person }
+}
+
 export type Outcome = PartnerAnswer | Ended
 
 /** A day that starts without members and with all slots free. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { routes } from '../../src/http/control/routes'
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox'
 import { booking } from '../support/builders'
 import few from '../support/few-providers.json'
@@ -171,17 +172,36 @@ describe('sandbox: the control routes', () => {
     expect((await sandbox.control('', undefined, 'GET')).body.outcomes).toEqual([])
   })
 
-  test('are described in a document of their own, with every route', async () => {
+  test('are described at /docs, each with the members of its body and the actions in its path', async () => {
     const document = (await sandbox.send('/docs/sandbox.json', 'GET', '')).body
-    expect(Object.keys(document.paths)).toContain(`${root}partners/{name}/members/{externalId}/{action}`)
-    const [assign] = [document.paths[`${root}requests/{id}/assign`].post]
-    expect(assign.requestBody.required).toBe(false)
-    expect(document.paths[`${root}requests/{id}/move`].post.requestBody.required).toBe(true)
-    expect((await sandbox.send('/openapi.json', 'GET', '')).body.paths).not.toHaveProperty([root])
-    const start = await fetch(`${sandbox.card.baseUrl}/docs/start.js`)
-    expect(await start.text()).toContain('docs/sandbox.json')
+    const described = Object.entries<Record<string, Described>>(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { parameters = [], requestBody }]) => {
+        const action = parameters.find(({ name }) => name === 'action')?.schema?.enum.join('|')
+        const given = requestBody?.content['application/json']?.schema ?? {}
+        const { properties = {}, required = [] } = given.$ref ? document.components.schemas.NewOutcome : given
+        const full = path.replace('{action}', `{action:${action}}`).replace(root, '')
+        return [method.toUpperCase(), full, Object.keys(properties), required, requestBody?.required ?? false]
+      }),
+    )
+    const found = routes.map(({ method, path, check: { schema } }) => {
+      const { properties, required = [] } = schema
+      return [method, path, Object.keys(properties), required, required.length > 0]
+    })
+    expect(described).toEqual(found)
+    expect(await (await fetch(`${sandbox.card.baseUrl}/docs/start.js`)).text()).toContain('docs/sandbox.json')
   })
 })
+
+interface Described {
+  readonly parameters?: { readonly name: string; readonly schema?: { readonly enum: readonly string[] } }[]
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly content: Record<
+      string,
+      { readonly schema: { readonly $ref?: string; readonly properties?: object } }
+    >
+  }
+}
 
 describe('sandbox: the clock', () => {
   test('moves forward to a time or by a duration, and stops or runs', async () => {

@@ -1,3 +1,4 @@
+import { eventually } from './eventually'
 import { Folder } from './folder'
 
 /** Null if Chromium is not installed. */
@@ -82,10 +83,7 @@ export class Browser implements AsyncDisposable {
 
   async open(url: string): Promise<void> {
     await this.send('Page.navigate', { url })
-    await this.evaluate(`new Promise((loaded) => {
-      if (document.readyState === 'complete') loaded()
-      else addEventListener('load', () => loaded())
-    })`)
+    await eventually('the page to load', () => this.evaluate<boolean>(`document.readyState === 'complete'`))
   }
 
   /** Shows the page in a window of this width. */

@@ -137,6 +137,8 @@ export async function runProgram(args: readonly string[], options: ProgramOption
 export interface SandboxReport {
   readonly baseUrl: string
   readonly docsUrl: string
+  readonly controlUrl: string
+  readonly controlToken: string
   readonly openapiUrl: string
   readonly database: string
   readonly now: string

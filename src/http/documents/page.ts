@@ -119,7 +119,7 @@ pre { padding: 1rem; overflow-x: auto; border-radius: 6px; background: var(--sof
 #lists :is(pre, textarea, .example) { color: var(--text); background: var(--soft) !important; font-size: 13px; font-weight: 400 }
 #lists :is(.opblock, .opblock-section-header, select, input) { border-color: var(--line); background-color: var(--back); box-shadow: none; font-weight: 400 }
 #lists :is([class*=json-schema], .execute, .download-contents) { background: var(--soft) }
-#lists .opblock-summary-method { min-width: 56px; padding: 4px 0; color: var(--link); background: none }
+#lists .opblock-summary-method { min-width: 64px; padding: 4px 0; color: var(--link); background: none }
 #lists .opblock-tag { padding: 8px 0; border: 0; font-size: 1.1rem }
 #lists :is(.response-col_links, .response-control-media-type, .copy-to-clipboard, .header-example + *) { display: none }
 #lists .folded button { width: 100%; padding: 4px 0 4px 5rem; border: 0; background: none; font-size: 14px; line-height: 1.5; text-align: left; text-indent: -5rem }
