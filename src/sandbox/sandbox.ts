@@ -79,11 +79,13 @@ export async function startSandbox(options: SandboxOptions) {
       },
     }
   }
+  const stopping = Promise.withResolvers<void>()
   const sandbox = {
     token: controlToken,
     clock,
     service: () => service,
     isResettable,
+    stopping: stopping.promise,
     describe,
     runTasks: () => server.runTasks(),
     async reset(now: number | null) {
@@ -110,6 +112,7 @@ export async function startSandbox(options: SandboxOptions) {
   return {
     card: await describe(),
     async stop() {
+      stopping.resolve()
       await server.stop()
       await service.close()
     },

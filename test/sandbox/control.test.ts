@@ -264,13 +264,17 @@ describe('sandbox: a reset', () => {
     expect(new Set(await Promise.all(calls))).toEqual(new Set([200]))
   })
 
-  test('ends the delays of calls in flight', async () => {
-    await sandbox.control('outcomes', { operation: 'lookUpMember', delayMs: 60_000 })
-    const waiting = sandbox.get('user/?external_user_id=member-deactivated')
-    const left = async () => (await sandbox.control('', undefined, 'GET')).body.outcomes
-    while ((await left()).length > 0);
-    await sandbox.control('reset')
-    expect((await waiting).status).toBe(403)
+  test('and a stop end the delays of calls in flight', async () => {
+    const other = await start()
+    const delayed = async ({ control, get }: Sandbox) => {
+      await control('outcomes', { operation: 'lookUpMember', delayMs: 60_000 })
+      const waiting = get('user/?external_user_id=member-deactivated')
+      while ((await control('', undefined, 'GET')).body.outcomes.length > 0);
+      return { waiting }
+    }
+    const [one, two] = [await delayed(sandbox), await delayed(other)]
+    await Promise.all([sandbox.control('reset'), other.stop()])
+    expect([(await one.waiting).status, (await two.waiting).status]).toEqual([403, 403])
   })
 
   test('of a kept database needs --resettable', async () => {

@@ -16,6 +16,7 @@ export type { Sandbox } from './routes'
 export function controlledApp(sandbox: Sandbox): CreateApp {
   return (serving, peerOf, isReady) => {
     const outcomes = new Outcomes()
+    sandbox.stopping.then(() => outcomes.clear())
     const create = () => {
       const { context } = sandbox.service()
       const applied = endpoints.map((endpoint) => outcomes.applyTo(endpoint))
@@ -83,7 +84,6 @@ async function answerControl(there: readonly Route[], path: string, request: Req
   if (!route) throw new MethodNotAllowed(there.map(({ method }) => method).join(', '))
   const { groups = {} } = route.pattern.exec(path) ?? {}
   const params = Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, decode(text)]))
-  // A request without members needs no body, and then no Content-Type.
   const isEmpty = !Number(request.headers.get('content-length')) && !request.headers.has('transfer-encoding')
   const body = valid(route.check, 'body', isEmpty ? {} : parseJson(await readBody(request)))
   return route.handle({ ...control, params, body, act: { actor: 'sandbox', at: control.clock.now() } })

@@ -22,6 +22,7 @@ export interface Sandbox {
   readonly token: string
   readonly clock: SettableClock
   readonly isResettable: boolean
+  readonly stopping: Promise<void>
   readonly service: () => { readonly context: Context; readonly zones: ZoneData }
   describe(): Promise<object>
   runTasks(): Promise<void>
