@@ -8,7 +8,7 @@ import {
   decideRename,
 } from '../domain/decisions/partners'
 import type { Kind } from '../domain/errors'
-import { limitFor, type PartnerRates } from '../domain/limits'
+import { limitFor } from '../domain/limits'
 import { type Organization, type Partner, requireName } from '../domain/partner'
 import type { Facts } from '../domain/ports/store'
 import { type Decision, decideState } from '../domain/ports/writes'
@@ -98,16 +98,6 @@ export function setPartnerOrganization(
   return thenShow(records, changed)
 }
 
-/** Sets a partner's rate limits in place of the defaults. Omitted rates stay unchanged. */
-export function setPartnerRates(
-  records: Records,
-  partner: Partner,
-  rates: Partial<PartnerRates>,
-  act: Act,
-): Promise<void> {
-  return changePartner(records, partner, act, (found) => decidePartnerRates(found, rates))
-}
-
 /** Lists the partners from half of their limit of e-mail conflicts on. Counts the hour before `now` (ms). */
 export async function listEmailConflicts({ store }: Records, serviceLimit: number | null, now: number) {
   const [partners, counts] = await store.read(({ partners, audit }) =>
@@ -123,34 +113,22 @@ export async function listEmailConflicts({ store }: Records, serviceLimit: numbe
   })
 }
 
-/** Sets the networks (comma-separated CIDR) from which a partner's tokens are accepted; null for any. */
-export function setPartnerNetworks(
-  records: Records,
-  partner: Partner,
-  networks: string | null,
-  act: Act,
-): Promise<void> {
-  return changePartner(records, partner, act, (found) => decidePartnerNetworks(found, networks))
+/** Makes an operation that changes one partner. */
+function changing<Value>(decide: (partner: Partner | null, value: Value) => Decision) {
+  return (records: Records, { id }: Partner, value: Value, act: Act): Promise<void> => {
+    const decideOn = (found: Partner | null) => decide(found, value)
+    return thenShow(
+      records,
+      records.store.change(act, ({ partners }) => [partners.find(id)], decideOn),
+    )
+  }
 }
+
+/** Sets a partner's rate limits in place of the defaults. Omitted rates stay unchanged. */
+export const setPartnerRates = changing(decidePartnerRates)
+
+/** Sets the networks (comma-separated CIDR) from which a partner's tokens are accepted; null for any. */
+export const setPartnerNetworks = changing(decidePartnerNetworks)
 
 /** The API rejects the token of a deactivated partner with HTTP 401. */
-export function setPartnerActive(
-  records: Records,
-  partner: Partner,
-  active: boolean,
-  act: Act,
-): Promise<void> {
-  return changePartner(records, partner, act, (found) => decideState('partner', found, active))
-}
-
-function changePartner(
-  records: Records,
-  { id }: Partner,
-  act: Act,
-  decide: (found: Partner | null) => Decision,
-): Promise<void> {
-  return thenShow(
-    records,
-    records.store.change(act, ({ partners }) => [partners.find(id)], decide),
-  )
-}
+export const setPartnerActive = changing((found, active: boolean) => decideState('partner', found, active))

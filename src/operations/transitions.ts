@@ -90,17 +90,11 @@ function orStale<T>(decided: 'stale' | Decision<T>): Decision<T | 'stale'> {
 }
 
 /**
- * Cancels a partner's request, and returns it. A cancelled request is returned as it is. @param now ms
+ * Cancels a partner's request, and returns it. A cancelled request is returned as it is.
  * @throws Refusal request_not_found, member_deactivated, request_changed, request_closed, request_started
  */
-export async function cancelOwnRequest(
-  context: Context,
-  call: PartnerCall,
-  now: number,
-  authenticated: Authenticated,
-): Promise<OwnRequest> {
-  const { partnerId, requestId } = call
-  const act = { actor: `partner ${partnerId}`, at: now }
+export function cancelOwnRequest(context: Context, call: PartnerCall, authenticated: Authenticated) {
+  const { requestId, act } = call
   return onOwnRequest(context, call, authenticated, (_, version) =>
     context.store.change(
       act,
@@ -111,32 +105,30 @@ export async function cancelOwnRequest(
         audit.listReviewed([requestId]),
       ],
       (request, since, answers, reviewed) =>
-        orStale(decideCancellation(call, request, since, { answers, reviewed }, act)),
+        orStale(decideCancellation(call, request, since, { answers, reviewed })),
     ),
   )
 }
 
 /**
  * Moves a partner's request to another slot, and returns it. The request becomes pending. A request that has the slot already
- * is returned as it is. @param now ms
+ * is returned as it is.
  * @throws Refusal those of cancelOwnRequest, request_without_slot, provider_unknown, slot_unavailable, slot_conflicts_with_yours
  */
-export async function rescheduleOwnRequest(
+export function rescheduleOwnRequest(
   context: Context,
   call: PartnerCall,
   slot: RequestedSlot,
-  now: number,
   authenticated: Authenticated,
-): Promise<OwnRequest> {
-  const act = { actor: `partner ${call.partnerId}`, at: now }
+) {
+  const { requestId, act } = call
   return onOwnRequest(context, call, authenticated, (request, version) => {
     const own = (listing: Listing) => asOwn(listing, request, slot.startsAt)
-    const { slotState, localOffsetMinutes } = locateSlot(context.directory, slot, now, own)
-    const draft = { ...slot, localOffsetMinutes, slotState, version }
+    const draft = { ...slot, ...locateSlot(context.directory, slot, act.at, own), version }
     return context.store.change(
       act,
-      ({ placement }) => [placement.find(call.requestId, draft)],
-      (facts) => orStale(decideRescheduling(call, draft, facts, act)),
+      ({ placement }) => [placement.find(requestId, draft)],
+      (facts) => orStale(decideRescheduling(call, draft, facts)),
       { isAlone: true },
     )
   })

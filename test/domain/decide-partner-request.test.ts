@@ -33,7 +33,7 @@ import {
   version,
 } from './values'
 
-const call: PartnerCall = { partnerId: 3, requestId: 12, isExpected: () => true }
+const call: PartnerCall = { partnerId: 3, requestId: 12, act, isExpected: () => true }
 
 const draft: ReschedulingDraft = {
   ...{ providerId: 6, startsAt: nine + minutes(90), localOffsetMinutes: -240 },
@@ -62,9 +62,8 @@ const caught = <T>(decide: () => T): T | Refusal => {
 }
 const nothing: ScreeningFacts = { answers: new Map([[12, []]]), reviewed: [] }
 const cancel = ({ call, facts }: Asked) =>
-  caught(() => decideCancellation(call, facts.request, facts.since, nothing, act))
-const reschedule = ({ call, draft, facts }: Asked) =>
-  caught(() => decideRescheduling(call, draft, facts, act))
+  caught(() => decideCancellation(call, facts.request, facts.since, nothing))
+const reschedule = ({ call, draft, facts }: Asked) => caught(() => decideRescheduling(call, draft, facts))
 
 const withFacts = (asked: Asked, facts: Partial<PlacementFacts>) => ({
   ...asked,
@@ -202,7 +201,7 @@ describe('domain: a cancelled request with screening answers', () => {
     const kinds = [
       cancelling(12, act, facts),
       done(decideEnd('cancel', booking, act, undefined, facts)).writes,
-      done(decideCancellation(call, booking, [], facts, act)).writes,
+      done(decideCancellation(call, booking, [], facts)).writes,
     ].map((writes) => writes.filter((write) => 'add' in write))
     expect(kinds).toEqual(Array(3).fill(isKept ? [kept] : []))
   })
@@ -221,6 +220,7 @@ test.each([
   const found = fc.record({
     call: fc.record({
       ...{ partnerId: fc.constantFrom(3, 3, 4), requestId: fc.constant(12) },
+      act: fc.constant(act),
       isExpected: fc.constantFrom(
         () => true,
         () => false,

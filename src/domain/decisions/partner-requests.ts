@@ -16,6 +16,7 @@ import {
 export interface PartnerCall {
   readonly partnerId: number
   readonly requestId: number
+  readonly act: Act
   /** False if the request is no longer as the partner last saw it (If-Match). */
   readonly isExpected: (request: OwnRequest) => boolean
 }
@@ -35,22 +36,15 @@ export function decideCancellation(
   found: RequestRecord | null,
   since: readonly Change[] | null,
   screening: ScreeningFacts,
-  act: Act,
 ): 'stale' | Decision<OwnRequest> {
   if (isCallerStale(since)) return 'stale'
   const request = requireOwn(found, call.partnerId)
   if (request.state === 'cancelled') return unchanged(request)
-  const refusal = refuseChange(request, call, act)
+  const refusal = refuseChange(request, call)
   if (refusal) return refusal
-  const { id } = request
-  const decided = outcome(
-    'request.cancel',
-    'request',
-    id,
-    cancelling(id, act, screening),
-    providersOf(request),
-  )
-  return { ...decided, answer: () => ({ ...request, state: 'cancelled', cancelledAt: act.at }) }
+  const writes = cancelling(request.id, call.act, screening)
+  const decided = outcome('request.cancel', 'request', request.id, writes, providersOf(request))
+  return { ...decided, answer: () => ({ ...request, state: 'cancelled', cancelledAt: call.act.at }) }
 }
 
 export interface ReschedulingDraft extends Omit<PlacementDraft, 'authorizationNumber'> {
@@ -63,13 +57,12 @@ export function decideRescheduling(
   call: PartnerCall,
   { version: _, slotState, ...to }: ReschedulingDraft,
   facts: PlacementFacts,
-  act: Act,
 ): 'stale' | Decision<OwnRequest> {
   if (isCallerStale(facts.since)) return 'stale'
   const request = requireOwn(facts.request, call.partnerId)
   const isThere = request.providerId === to.providerId && request.startsAt === to.startsAt
   if (isThere && holdsSlot(request.state)) return unchanged(request)
-  const refusal = refuseChange(request, call, act)
+  const refusal = refuseChange(request, call)
   if (refusal) return refusal
   if (!holdsSlot(request.state) || request.startsAt === null)
     return new Refusal('request_without_slot', 'the request has no slot')
@@ -87,12 +80,11 @@ function unchanged(request: OwnRequest): Decision<OwnRequest> {
   return { writes: [], taken: [], audit: null, answer: () => request }
 }
 
-function refuseChange(request: OwnRequest, { isExpected }: PartnerCall, { at }: Act): Refusal | null {
+function refuseChange(request: OwnRequest, { isExpected, act }: PartnerCall): Refusal | null {
   const { state, startsAt } = request
   if (!isExpected(request)) return new Refusal('request_changed', 'the request has changed since then')
   if (state !== 'unassigned' && !holdsSlot(state))
     return new Refusal('request_closed', `the request is ${state}`)
-  return startsAt !== null && startsAt <= at
-    ? new Refusal('request_started', 'the session has started')
-    : null
+  const isStarted = startsAt !== null && startsAt <= act.at
+  return isStarted ? new Refusal('request_started', 'the session has started') : null
 }

@@ -1,31 +1,16 @@
 import { cancelOwnRequest } from '../../operations/transitions'
 import { bodyRefusals } from '../body'
-import {
-  changeRefusals,
-  currentAnswer,
-  ExpectedTag,
-  exampleCurrent,
-  partnerCall,
-  path,
-  RequestPath,
-  replyWith,
-} from './current-request'
+import { changeRefusals, exampleCurrent, ownChange, partnerCall, path, replyWith } from './current-request'
 import { endpoint } from './endpoint'
 
 export const cancelRequest = endpoint({
-  method: 'POST',
+  ...ownChange,
   path: `${path}cancel/`,
   operationId: 'cancelBookingRequest',
-  tag: 'Bookings',
   summary: 'Cancel a booking request or an intake',
   description:
     'Cancels an unassigned, pending or accepted request, and frees its slot. A body is ignored. The call is idempotent: ' +
     'a cancelled request is returned unchanged. An addition to the contract.',
-  params: RequestPath,
-  headers: ExpectedTag,
-  budget: 'bookings',
-  costOf: () => 1,
-  answer: currentAnswer,
   refusals: {
     body_too_large: bodyRefusals.body_too_large,
     ...changeRefusals,
@@ -35,10 +20,6 @@ export const cancelRequest = endpoint({
     const value = exampleCurrent(slot, { state: 'cancelled', cancelledAt: '2026-11-24T09:30:00.000Z' })
     return { answer: { cancelled: { summary: 'The cancelled request', value } } }
   },
-  handler:
-    (context) =>
-    async ({ params, headers, caller, now, authenticated }) => {
-      const call = partnerCall(caller, params.id, headers['If-Match'])
-      return replyWith(await cancelOwnRequest(context, call, now, authenticated))
-    },
+  handler: (context) => async (call) =>
+    replyWith(await cancelOwnRequest(context, partnerCall(call), call.authenticated)),
 })

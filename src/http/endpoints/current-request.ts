@@ -1,11 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type OwnRequest, type RequestedSlot, requestStates } from '../../domain/booking-request'
 import type { PartnerCall } from '../../domain/decisions/partner-requests'
-import type { Caller } from '../../domain/partner'
 import { Choice, Text } from '../../domain/validation'
 import { digestOf } from '../representation'
 import { BookingResponse, exampleBooking, presentBookingRequest } from './booking-request'
-import type { Reply } from './endpoint'
+import type { Call, Reply } from './endpoint'
 import { nullable, presentTimestamp } from './fields'
 
 export const path = '/partners/v1/booking-request/{id}/'
@@ -38,7 +37,7 @@ const CurrentRequest = Type.Object(
   { title: 'CurrentRequest', description: 'The current values of a booking request or intake' },
 )
 
-export const ExpectedTag = Type.Object({
+const ExpectedTag = Type.Object({
   'If-Match': Type.Optional(
     Text({
       format: 'entity-tags',
@@ -56,6 +55,17 @@ export const currentAnswer = {
     ETag: { description: 'Strong validator of this response, for If-Match', schema: { type: 'string' } },
   },
 }
+
+/** The parts that the endpoints share that change a request. */
+export const ownChange = {
+  method: 'POST',
+  tag: 'Bookings',
+  params: RequestPath,
+  headers: ExpectedTag,
+  budget: 'bookings',
+  costOf: () => 1,
+  answer: currentAnswer,
+} as const
 
 export const ownRefusals = {
   field_invalid: 'id: must be at least 1',
@@ -88,9 +98,13 @@ function tagOf(request: OwnRequest): string {
   return `"${digestOf(Buffer.from(JSON.stringify(presentCurrent(request)))).toString(36)}"`
 }
 
+type OwnCall = Call<Static<typeof RequestPath>, Static<typeof ExpectedTag>, unknown, unknown>
+
 /** The strong comparison of If-Match: a weak tag matches nothing (RFC 9110 §13.1.1). */
-export function partnerCall({ partner }: Caller, requestId: number, ifMatch = '*'): PartnerCall {
+export function partnerCall({ caller, params, headers, now }: OwnCall): PartnerCall {
+  const { id: partnerId } = caller.partner
+  const { 'If-Match': ifMatch = '*' } = headers
   const tags: readonly string[] = ifMatch.match(/(?:W\/)?"[^"]*"/g) ?? []
   const isExpected = (request: OwnRequest) => ifMatch === '*' || tags.includes(tagOf(request))
-  return { partnerId: partner.id, requestId, isExpected }
+  return { partnerId, requestId: params.id, act: { actor: `partner ${partnerId}`, at: now }, isExpected }
 }

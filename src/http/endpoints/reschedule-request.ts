@@ -1,35 +1,20 @@
 import { rescheduleOwnRequest } from '../../operations/transitions'
 import { BookingData, toSlot } from './booking-request'
-import {
-  changeRefusals,
-  currentAnswer,
-  ExpectedTag,
-  exampleCurrent,
-  partnerCall,
-  path,
-  RequestPath,
-  replyWith,
-} from './current-request'
+import { changeRefusals, exampleCurrent, ownChange, partnerCall, path, replyWith } from './current-request'
 import { endpoint } from './endpoint'
 import { presentSlot } from './fields'
 
 export const rescheduleRequest = endpoint({
-  method: 'POST',
+  ...ownChange,
   path: `${path}reschedule/`,
   operationId: 'rescheduleBookingRequest',
-  tag: 'Bookings',
   summary: 'Move a booking request to another slot',
   description:
     'Moves a pending or accepted request to another slot, of the same provider or another. The request becomes pending ' +
     'again and keeps its id and authorizationNumber. If the call is rejected, it keeps its slot. The call is idempotent: a ' +
     'request that already has the slot is returned unchanged. An addition to the contract.',
-  params: RequestPath,
-  headers: ExpectedTag,
   body: BookingData,
   within: 'bookingData.',
-  budget: 'bookings',
-  costOf: () => 1,
-  answer: currentAnswer,
   refusals: {
     ...changeRefusals,
     request_without_slot: 'the request has no slot',
@@ -47,10 +32,6 @@ export const rescheduleRequest = endpoint({
     },
     answer: { moved: { summary: 'The moved request', value: exampleCurrent(slot) } },
   }),
-  handler:
-    (context) =>
-    async ({ params, headers, body, caller, now, authenticated }) => {
-      const call = partnerCall(caller, params.id, headers['If-Match'])
-      return replyWith(await rescheduleOwnRequest(context, call, toSlot(body), now, authenticated))
-    },
+  handler: (context) => async (call) =>
+    replyWith(await rescheduleOwnRequest(context, partnerCall(call), toSlot(call.body), call.authenticated)),
 })
