@@ -66,8 +66,7 @@ export function documents(
   }
   const findSlot = () => (isSandbox && findExampleSlot(context, clock.now())) || exampleSlot
   serve('/openapi.json', () => openApi(JSON.stringify(findSlot())))
-  const below = (path: string) => (path.endsWith('/') ? '' : 'docs/')
-  const page = memo(2, (path) => fresh(pageOf(below(path), version), 'text/html; charset=utf-8'))
+  const page = memo(2, (path) => fresh(pageOf(path, version), 'text/html; charset=utf-8'))
   const start = fresh(script(isSandbox), 'text/javascript; charset=utf-8')
   const style = fresh(styles, 'text/css; charset=utf-8')
   serve('/docs', page)

@@ -9,8 +9,9 @@ function toHtml(markdown: string): string {
     .replaceAll('<pre>', '<pre tabindex="0">')
 }
 
-/** Returns the guide, the operations and the error codes as a page. @param below the relative URL of its files */
-export function pageOf(below: string, version: string): string {
+/** Returns the guide, the operations and the error codes as a page with relative URLs, for `/docs` or `/docs/`. */
+export function pageOf(path: string, version: string): string {
+  const below = path.endsWith('/') ? '' : 'docs/'
   const main = `<article>${toHtml(guide)}</article>
 <section>
   <h2 id="operations">Operations</h2>
@@ -50,13 +51,10 @@ shown.then(async (ui) => {
 show('docs/sandbox.json', 'control', [])`
 
 /**
- * Shows the operations with folded error responses. The observer adds labels that Swagger UI leaves out. Outside the
- * sandbox there is no "Try it out": bookings are real, and tokens must not reach a browser.
+ * Shows the operations. URLs are relative to the script, because the public path of /docs can have a prefix. The
+ * observer adds labels that Swagger UI leaves out. Only a sandbox lets readers send calls: elsewhere bookings are real.
  */
-export const script = (
-  isSandbox: boolean,
-) => `// This script's own URL, because the public path of /docs can have a prefix.
-const root = new URL('..', document.currentScript.src)
+export const script = (isSandbox: boolean) => `const root = new URL('..', document.currentScript.src)
 const load = async (path) => (await fetch(new URL(path, root))).json()
 const onlyOperations = ({ React: { createElement, Fragment, useState }, ...system }) => ({
   components: {
@@ -80,8 +78,7 @@ const show = async (path, id, supportedSubmitMethods) => {
   new MutationObserver(() => {
     for (const field of list.querySelectorAll('input, select, textarea'))
       field.ariaLabel ??= field.closest('[data-param-name]')?.dataset.paramName ?? 'Example'
-    for (const button of list.querySelectorAll('.json-schema-2020-12-accordion'))
-      if (!button.textContent) button.ariaLabel = 'Schema'
+    for (const button of list.querySelectorAll('.json-schema-2020-12-accordion')) button.ariaLabel ??= button.textContent || 'Schema'
     for (const table of list.querySelectorAll('table[role]')) table.role = null
     for (const pre of list.querySelectorAll('pre:not([tabindex])')) pre.tabIndex = 0
   }).observe(list, { childList: true, subtree: true })
@@ -91,9 +88,7 @@ const show = async (path, id, supportedSubmitMethods) => {
     layout: 'Lean',
     plugins: [onlyOperations],
     supportedSubmitMethods,
-    syntaxHighlight: false,
-    validatorUrl: null,
-    persistAuthorization: false,
+    ...{ syntaxHighlight: false, validatorUrl: null, persistAuthorization: false },
   })
 }
 const shown = show('openapi.json', 'api', ${isSandbox ? "['get', 'post']" : '[]'})${isSandbox ? offerTokens : ''}
@@ -105,7 +100,7 @@ body { margin: 0; color: var(--text); background: var(--back); font: 16px/1.6 sy
 nav { display: none }
 nav a { display: block; padding: 4px 0; color: var(--muted); font-size: 14px; line-height: 1.35; text-decoration: none }
 a { color: var(--link) }
-main { box-sizing: border-box; max-width: 60rem; margin: 0 auto; padding: 1rem 1rem 4rem }
+main { max-width: 58rem; margin: 0 auto; padding: 1rem 1rem 4rem }
 main h2 { margin: 3rem 0 1rem; padding-top: 1.5rem; border-top: 1px solid var(--line); font-size: 1.4rem; line-height: 1.3 }
 table { width: 100%; border-collapse: collapse; font-size: 14px; line-height: 1.5 }
 main :is(th, td) { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
@@ -120,20 +115,22 @@ pre { padding: 1rem; overflow-x: auto; border-radius: 6px; background: var(--sof
 #lists :is(.opblock, .opblock-section-header, select, input) { border-color: var(--line); background-color: var(--back); box-shadow: none; font-weight: 400 }
 #lists :is([class*=json-schema], .execute, .download-contents) { background: var(--soft) }
 #lists .opblock-summary-method { min-width: 64px; padding: 4px 0; color: var(--link); background: none }
-#lists .opblock-tag { padding: 8px 0; border: 0; font-size: 1.1rem }
-#lists :is(.response-col_links, .response-control-media-type, .copy-to-clipboard, .header-example + *) { display: none }
+#lists .opblock-tag { flex-wrap: wrap; padding: 8px 0; border: 0; font-size: 1.1rem }
+#lists :is(.response-col_links, .response-control-media-type, .copy-to-clipboard, .headers :is(td, th):nth-child(3)) { display: none }
 #lists .folded button { width: 100%; padding: 4px 0 4px 5rem; border: 0; background: none; font-size: 14px; line-height: 1.5; text-align: left; text-indent: -5rem }
 #lists .folded b { display: inline-block; width: 5rem; text-indent: 0 }
 #lists .folded b::before { content: '▸ ' }
 #lists :is(.headers td, .header-example, .parameter__name) { font-weight: 400 }
 #lists .parameter__name::after { color: var(--muted) }
+#lists .parameters-col_name { min-width: 7.5rem; padding-right: 1rem }
 @media (max-width: 40rem) {
-  main :is(td, th), code { overflow-wrap: anywhere }
-  #lists .parameters-col_name { min-width: 7.5rem }
+  main :is(td, code) { overflow-wrap: anywhere }
+  main > * > table td:first-child { min-width: 7.5rem }
   #lists .opblock-summary-description { display: none }
+  #lists .opblock-tag small { order: 1; flex: 1 0 100%; padding: 0 }
 }
 @media (min-width: 75rem) {
-  body { display: grid; grid-template-columns: 15rem minmax(0, 1fr) }
-  nav { display: block; position: sticky; top: 0; height: 100vh; box-sizing: border-box; padding: 2rem 1.5rem; overflow-y: auto; border-right: 1px solid var(--line) }
+  body { padding-left: 15rem }
+  nav { display: block; position: fixed; inset: 0 auto 0 0; width: 12rem; padding: 2rem 1.5rem; overflow-y: auto; border-right: 1px solid var(--line) }
 }
 `
