@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { slotMillis } from '../domain/booking-request'
@@ -8,12 +8,12 @@ import { beginFile } from '../files/durable'
 import { controlledApp } from '../http/control/control'
 import type { RequestObserver } from '../http/log'
 import { deactivatedMember, listSandboxPartners } from '../operations/directory-loads'
-import { auditHead, zoneDataNote } from '../operations/maintenance'
+import { zoneDataNote } from '../operations/maintenance'
 import { findExampleSlot } from '../operations/offer-slots'
 import { formatInstant } from '../scheduling/calendar'
 import { databaseAt } from '../service'
 import { type Filling, fill, loadGiven, openSandbox } from './filling'
-import { seededRandom } from './seed'
+import { digestOf, seededRandom } from './seed'
 
 export interface SandboxOptions extends Omit<Filling, 'clock' | 'random'> {
   readonly host: string
@@ -54,9 +54,9 @@ export async function startSandbox(options: SandboxOptions) {
   }
   if (isResettable) copyFileSync(database, pristine)
 
-  let [service, resets] = [await open(), 0]
   // Continues a kept database with other numbers, because its first ones are taken.
-  const sequence = isNew ? 'calls' : `calls after ${(await auditHead(service.context)).id}`
+  const sequence = isNew || !seeded ? 'calls' : digestOf(readFileSync(database))
+  let [service, resets] = [await open(), 0]
   const begin = () => seeded?.start(sequence)
   seeded?.start('control')
   const controlToken = Buffer.from((random ?? secureRandom)(32)).toString('base64url')

@@ -299,6 +299,17 @@ describe('sandbox: a reset', () => {
   })
 })
 
+test('sandbox: a kept database with a seed never repeats a number', async () => {
+  using folder = new Folder()
+  const numbers = []
+  for (let run = 0; run < 3; run++) {
+    const kept = await start({ database: folder.file('kept.sqlite'), seed: 'ci' })
+    numbers.push((await kept.book('a')).body.authorizationNumber)
+    await kept.stop()
+  }
+  expect(numbers).toEqual([...new Set(numbers)].map(() => expect.stringMatching(/^[\w-]{14}$/)))
+})
+
 test('sandbox: the same seed gives the same tokens and numbers, and another seed gives others', async () => {
   const run = async (seed?: string) => {
     const one = await start({ seed })
