@@ -50,10 +50,8 @@ shown.then(async (ui) => {
 })
 show('docs/sandbox.json', 'control', [])`
 
-/**
- * Shows the operations. URLs are relative to the script, because the public path of /docs can have a prefix. The
- * observer adds labels that Swagger UI leaves out. Only a sandbox lets readers send calls: elsewhere bookings are real.
- */
+// URLs are relative to the script, because the public path of /docs can have a prefix. The observer adds labels.
+/** Only a sandbox sends calls: elsewhere bookings are real, and tokens must not reach a browser. */
 export const script = (isSandbox: boolean) => `const root = new URL('..', document.currentScript.src)
 const load = async (path) => (await fetch(new URL(path, root))).json()
 const onlyOperations = ({ React: { createElement, Fragment, useState }, ...system }) => ({
