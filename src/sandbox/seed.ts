@@ -4,7 +4,6 @@ export function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Draws the same bytes for the same seed, from the start of a named sequence. */
 export function seededRandom(seed: string) {
   let [sequence, drawn] = ['', 0]
   return {

@@ -40,7 +40,6 @@ export class Outcomes {
     this.#ending = Promise.withResolvers()
   }
 
-  /** Outcomes apply to calls that have passed all checks of the gate. */
   applyTo({ handler, ...endpoint }: Endpoint): Endpoint {
     return {
       ...endpoint,

@@ -26,7 +26,6 @@ export interface Sandbox {
   readonly service: () => { readonly context: Context; readonly zones: ZoneData }
   describe(): Promise<object>
   runTasks(): Promise<void>
-  /** @param now ms; null for the time of the start */
   reset(now: number | null): Promise<void>
 }
 
@@ -39,7 +38,6 @@ interface Call<Body> extends Omit<Sandbox, 'service'>, ReturnType<Sandbox['servi
 
 export type Route = ReturnType<typeof route>
 
-/** @param path may have parameters `{name}`, also with all their values: `{name:one|other}` */
 function route<Members extends TProperties>(
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
