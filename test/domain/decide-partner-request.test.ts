@@ -175,6 +175,11 @@ describe('domain: a rescheduling by a partner', () => {
     )
     // A slot that only the draft saw as taken was released meanwhile.
     expect(ends).toEqual(['slot_unavailable', 'stale', 'provider_unknown'])
+    const held80 = { held: [{ requestId: 80, startsAt: draft.startsAt }] }
+    const notOffered = withDraft(withFacts(asked, held80), { slotState: 'not offered' })
+    expect(endOf(reschedule(notOffered))).toBe('slot_unavailable')
+    const theirs = withFacts(asked, { ...held80, holders: [{ ...stranger, requestId: 80, memberId: 7 }] })
+    expect(endOf(reschedule(withDraft(theirs, { slotState: 'taken' })))).toBe('slot_conflicts_with_yours')
     expect(endOf(reschedule(withFacts(asked, { isProviderKnown: false })))).toBe('provider_unknown')
     expect(endOf(reschedule(withRequest(asked, { state: 'unassigned' })))).toBe('request_without_slot')
   })

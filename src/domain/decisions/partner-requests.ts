@@ -1,14 +1,13 @@
 import type { Act } from '../audit'
 import { holdsSlot, type OwnRequest, providersOf, type RequestRecord } from '../booking-request'
 import { Refusal } from '../errors'
-import { type Change, type Decision, isCallerStale, outcome } from '../ports/writes'
-import type { SubmissionDraft } from './submission'
+import { type Change, type Decision, isCallerStale, isStale, outcome } from '../ports/writes'
+import { overlappingWith, type SubmissionDraft } from './submission'
 import {
   cancelling,
   type PlacementDraft,
   type PlacementFacts,
   placing,
-  refusePlace,
   type ScreeningFacts,
 } from './transitions'
 
@@ -68,11 +67,19 @@ export function decideRescheduling(
     return new Refusal('request_without_slot', 'the request has no slot')
   if (slotState === 'provider unknown' || !facts.isProviderKnown)
     return new Refusal('provider_unknown', 'no provider with this id can be booked')
-  const refused = refusePlace(to, request, facts, 'the member already has a slot that overlaps with this one')
-  if (refused) return refused
+  if (isStale(facts.since, to.providerId)) return 'stale'
+  const holders = facts.holders.filter(({ requestId }) => requestId !== request.id)
   // The slot was released after the draft.
-  if (slotState === 'taken') return 'stale'
-  if (slotState !== 'offered') return new Refusal('slot_unavailable', 'the slot is not available')
+  if (slotState === 'taken' && holders.length === 0) return 'stale'
+  const conflict = new Refusal(
+    'slot_conflicts_with_yours',
+    'the member already has a slot that overlaps with this one',
+  )
+  if (holders.some(({ memberId }) => memberId === request.member.id)) return conflict
+  if (slotState !== 'offered' || holders.length > 0)
+    return new Refusal('slot_unavailable', 'the slot is not available')
+  const held = facts.held.filter(({ requestId }) => requestId !== request.id)
+  if (overlappingWith(to.startsAt, held)) return conflict
   return placing('request.reschedule', request, to)
 }
 

@@ -218,11 +218,10 @@ function refuseReopening(request: RequestRecord): Refusal | null {
   })
 }
 
-export function refusePlace(
+function refusePlace(
   { providerId, startsAt }: Place,
   { id }: RequestRecord,
   { isProviderKnown, since, holders, held }: PlacementFacts,
-  conflictText?: string,
 ): 'stale' | Refusal | null {
   if (!isProviderKnown) return unknownRecord('provider')
   // Check the provider even without a slot, because the provider may have been deactivated since the snapshot.
@@ -234,7 +233,7 @@ export function refusePlace(
   const conflict = startsAt === null ? undefined : overlappingWith(startsAt, others)
   if (!conflict) return null
   const why = `request ${conflict.requestId} of the member already holds an overlapping slot`
-  return new Refusal('slot_conflicts_with_yours', conflictText ?? why)
+  return new Refusal('slot_conflicts_with_yours', why)
 }
 
 const transitionsFrom = {
