@@ -38,18 +38,10 @@ function setting<Value, const More extends Details = object>(
 }
 
 const limit = (flag: string, what: string, byDefault: string) =>
-  setting(flag, '<n>', `the maximum ${what}, or off`, cap, {
-    byDefault,
-    isReloaded: true,
-  })
+  setting(flag, '<n>', `the maximum ${what}, or off`, cap, { byDefault, isReloaded: true })
 
 export const settings = {
-  settings: setting(
-    '--settings',
-    '<file>',
-    'a file of ANTEROOM_NAME=value lines; flags and the environment override it',
-    text,
-  ),
+  settings: setting('--settings', '<file>', 'NAME=value lines; flags and the environment override it', text),
   database: setting(
     '--database',
     '<place>',
@@ -59,23 +51,14 @@ export const settings = {
   masterKeyFile: setting(
     '--master-key-file',
     '<file>',
-    'the master key (default: the database file with .key appended)',
+    'the master key (default: the database + .key)',
     text,
   ),
-  masterKeyFd: setting(
-    '--master-key-fd',
-    '<n>',
-    'an open file descriptor to read the master key from',
-    descriptor,
-  ),
+  masterKeyFd: setting('--master-key-fd', '<n>', 'a file descriptor to read the master key from', descriptor),
   zones: setting('--zones', '<folder>', 'a zoneinfo folder to use instead of the built-in time zones', text),
   baseUrl: setting('--base-url', '<url>', 'the public address, used in links', webAddress),
-  host: setting('--host', '<host>', 'the address to listen on', text, {
-    byDefault: '127.0.0.1',
-  }),
-  port: setting('--port', '<n>', 'the port to listen on, 0 for a free one', port, {
-    byDefault: '8080',
-  }),
+  host: setting('--host', '<host>', 'the address to listen on', text, { byDefault: '127.0.0.1' }),
+  port: setting('--port', '<n>', 'the port to listen on, 0 for a free one', port, { byDefault: '8080' }),
   metricsPort: setting(
     '--metrics-port',
     '<n>',
@@ -136,11 +119,7 @@ export const settings = {
   ),
   openRequests: limit('--open-requests', 'open requests of a member with a future slot', '10'),
   openIntakes: limit('--open-intakes', 'intakes of a member that have no provider', '3'),
-  emailConflictsPerHour: limit(
-    '--email-conflicts-per-hour',
-    'e-mail addresses of other members that a partner may send in an hour',
-    '20',
-  ),
+  emailConflictsPerHour: limit('--email-conflicts-per-hour', 'addresses of other members in an hour', '20'),
   cacheMib: setting(
     '--cache-mib',
     '<n>',
@@ -148,12 +127,7 @@ export const settings = {
     wholeNumber(0, 999_999),
     { byDefault: '128', isReloaded: true },
   ),
-  clinicZone: setting(
-    '--clinic-zone',
-    '<zone>',
-    "the time zone that today and tomorrow mean (default: each provider's own)",
-    text,
-  ),
+  clinicZone: setting('--clinic-zone', '<zone>', "today's time zone (default: each provider's own)", text),
   backupMaxAge: setting(
     '--backup-max-age',
     '<age>',

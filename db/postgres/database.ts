@@ -78,10 +78,7 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLoca
   }
 }
 
-/**
- * Runs work on a single connection. A copy opens a second connection.
- * @throws Refusal database_unusable or storage_busy
- */
+/** Runs work on a single connection. A copy opens a second connection. @throws Refusal database_unusable or storage_busy */
 async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promise<T>): Promise<T> {
   const make = (connection: Connection) => connection
   const pool = new Pool<Connection>({ ...server, size: 2, make, deadlineMillis: commandMillis })

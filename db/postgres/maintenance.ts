@@ -157,7 +157,4 @@ const whenNoted = {
 
 const fromBackup = 'stop all nodes, then restore the database on its server to an earlier time'
 
-const remedies: Remedies = {
-  whenNoted,
-  whenBad: { ...whenNoted, schema: fromBackup },
-}
+const remedies: Remedies = { whenNoted, whenBad: { ...whenNoted, schema: fromBackup } }

@@ -119,9 +119,7 @@ function versionOf({ version }: SubmissionDraft): number {
   return version as unknown as number
 }
 
-/**
- * Returns the changes since the draft's version; null if that version is missing, because changes may be missing too.
- */
+/** Returns the changes since the draft's version; null if that version is missing, because changes may be missing too. */
 function changesSince(draft: SubmissionDraft, changes: [number, ChangedNoun, number][]) {
   const [first, ...later] = changes
   return first?.[0] === versionOf(draft) ? later.map(([, noun, recordId]) => ({ noun, recordId })) : null

@@ -30,9 +30,7 @@ export const noted = { answer: undefined, lines: [], changed: [] } as const
 interface Transacting {
   /** SQL statements, in lock order. */
   readonly locks: readonly string[]
-  /**
-   * Timeout of the next attempt in ms; null if no time is left. @param isUnknown true if the last outcome is unknown
-   */
+  /** Timeout of the next attempt in ms; null if no time is left. @param isUnknown true if the last outcome is unknown */
   readonly attemptMillis: (isUnknown: boolean) => number | null
   readonly noteFailed?: (error: unknown) => void
 }

@@ -13,9 +13,7 @@ export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: Ta
 export interface Since {
   readonly version: Version
   readonly changes: readonly Change[]
-  /**
-   * New bookings by provider. Omits a provider with a change `taken`, because all slots of that provider are loaded.
-   */
+  /** New bookings by provider. Omits a provider with a change `taken`, because all slots of that provider are loaded. */
   readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
 }
 

@@ -28,10 +28,7 @@ export type ColumnTypes = typeof sqliteColumns
 
 export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, rate }: ColumnTypes) {
   return {
-    settings: table('settings', {
-      name: text('name').primaryKey(),
-      value: bytes('value').notNull(),
-    }),
+    settings: table('settings', { name: text('name').primaryKey(), value: bytes('value').notNull() }),
     organizations: table('organizations', {
       id: generatedId(),
       name: text('name').notNull(),

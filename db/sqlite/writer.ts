@@ -27,9 +27,7 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/**
- * Group commit: all writes of an event loop turn share a disk sync. Each write has a savepoint, so it can fail alone.
- */
+/** Group commit: all writes of an event loop turn share a disk sync. Each write has a savepoint, so it can fail alone. */
 export class Writer {
   #queue: Job[] = []
   #scheduled = false

@@ -26,10 +26,9 @@ export function affectedCommand(): Command {
       new Option('--operator <name>', 'by this operator: an account, or the WHO of a line').conflicts(
         'address',
       ),
-      new Option(
-        '--address <address>',
-        'by partners on the days on which this address used their tokens',
-      ).argParser(callerAddress),
+      new Option('--address <address>', 'by partners whose tokens this address used').argParser(
+        callerAddress,
+      ),
       json(),
     ],
     examples: [

@@ -125,12 +125,7 @@ export function callerNetwork(text: string, before: readonly string[] = []): rea
   return entries
 }
 
-const unitMinutes: Readonly<Record<string, number>> = {
-  min: 1,
-  h: 60,
-  d: dayMinutes,
-  w: 7 * dayMinutes,
-}
+const unitMinutes: Readonly<Record<string, number>> = { min: 1, h: 60, d: dayMinutes, w: 7 * dayMinutes }
 
 /** Parses `90min`, `12h`, `3d` or `2w` to ms. */
 export function lengthOfTime(text: string): number {

@@ -44,10 +44,7 @@ function onMemberIn<On extends Records | Service>(
       ...value,
       words: [['[member]', 'the id of the member in this service', recordId]],
       options: [
-        [
-          '--partner <partner>',
-          'the name or id of the partner; use with --external-id, instead of a member id',
-        ],
+        ['--partner <partner>', 'name or id of the partner; use with --external-id, instead of a member id'],
         ['--external-id <id>', "the partner's id for the member; use with --partner"],
         ...(value.options ?? []),
       ],

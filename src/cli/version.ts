@@ -12,10 +12,7 @@ interface VersionFlags extends CommonFlags {
 export function versionCommand(): Command {
   return plainCommand({
     name: 'version',
-    options: [
-      json('print the versions as JSON'),
-      ['--licenses', 'print the licenses and notices of all built-in packages instead'],
-    ],
+    options: [json(), ['--licenses', 'print the licenses and notices of all built-in packages instead']],
     examples: [
       'anteroom version',
       'anteroom version --json | jq -r .commit',

@@ -3,10 +3,7 @@ import type { PartnerRates } from './limits'
 
 const maxNameCharacters = 200
 
-/**
- * Rejects an invalid name. Commands read a number as an id, and `none` as no organization.
- * @throws Refusal field_invalid
- */
+/** Rejects an invalid name. Commands read a number as an id, and `none` as no organization. @throws Refusal field_invalid */
 export function requireName(name: string): void {
   const fault = nameFault(name)
   if (fault) throw new Refusal('field_invalid', `name: ${fault}`)

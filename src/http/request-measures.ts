@@ -115,21 +115,9 @@ export class RequestMeasures {
         'Intakes stored, by the partner id that `partner list` shows.',
         partners.map(([partner, { intakes }]) => [{ partner }, intakes]),
       ),
-      counter(
-        'anteroom_stored_requests_total',
-        'Booking requests and intakes stored.',
-        byKind(this.#stored, 'kind'),
-      ),
-      counter(
-        'anteroom_replays_total',
-        'Retries answered with the first response to their Idempotency-Key.',
-        [[{}, this.#replays]],
-      ),
-      counter(
-        'anteroom_searches_total',
-        'Searches, by whether they found any slots.',
-        byKind(this.#searches, 'slots'),
-      ),
+      counter('anteroom_stored_requests_total', 'Bookings and intakes stored.', byKind(this.#stored, 'kind')),
+      counter('anteroom_replays_total', 'Retries answered with the stored response.', [[{}, this.#replays]]),
+      counter('anteroom_searches_total', 'Searches with and without slots.', byKind(this.#searches, 'slots')),
       counter('anteroom_slots_shown_total', 'Slots in all search responses.', [[{}, this.#slotsShown]]),
     ]
   }

@@ -106,11 +106,7 @@ export const revalidationHeaders = {
     schema: text,
     example: revalidated['Cache-Control'],
   },
-  Vary: {
-    description: 'The response depends on Accept-Encoding',
-    schema: text,
-    example: revalidated.Vary,
-  },
+  Vary: { description: 'The response depends on Accept-Encoding', schema: text, example: revalidated.Vary },
 }
 
 /** True if If-None-Match contains the tag (weak comparison). `*` matches every tag. */

@@ -13,11 +13,8 @@ import { noteReadings } from './notebook'
 
 /** Finds an organization by name or id. @throws Refusal record_unknown */
 export async function requireOrganization({ store }: Records, nameOrId: string): Promise<Organization> {
-  return requireOne(
-    await store.read(({ partners }) => partners.listOrganizations()),
-    nameOrId,
-    'organization',
-  )
+  const all = await store.read(({ partners }) => partners.listOrganizations())
+  return requireOne(all, nameOrId, 'organization')
 }
 
 /** Finds a partner by name or id. @throws Refusal record_unknown */

@@ -34,10 +34,7 @@ export class Rule {
   private readonly noticeEnd: number
   private readonly horizon: number
 
-  /**
-   * @param now milliseconds since 1970-01-01T00:00Z
-   * @param range the slot starts to check, in minutes
-   */
+  /** @param now milliseconds since 1970-01-01T00:00Z @param range the slot starts to check, in minutes */
   constructor(calendar: Calendar, licensed: readonly Interval[], now: number, range = rangeAt(now)) {
     const { schedule, taken, minimumNoticeMinutes } = calendar
     this.earliest = Math.ceil(now / minuteMillis)

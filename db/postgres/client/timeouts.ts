@@ -11,10 +11,7 @@ export const timeouts = {
 
 const ticks = 10
 
-/**
- * A timeout that counts timer ticks, not time. After this process was suspended, it can still read answers that
- * arrived.
- */
+/** A timeout that counts timer ticks, not time. After this process was suspended, it can still read answers that arrived. */
 export class Deadline implements Disposable {
   private readonly timer: ReturnType<typeof setInterval>
 

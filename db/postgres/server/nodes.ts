@@ -58,9 +58,7 @@ export class Node {
     return this.on((connection) => readClock(connection))
   }
 
-  /**
-   * Returns the database size in bytes. Slow, because the server reads the size of each file. @throws DatabaseFailure
-   */
+  /** Returns the database size in bytes. Slow, because the server reads the size of each file. @throws DatabaseFailure */
   readSize(): Promise<number> {
     return this.on(async (connection) => {
       const [row] = await connection.run('SELECT pg_database_size(current_database())::float8')

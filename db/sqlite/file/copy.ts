@@ -9,9 +9,7 @@ import { isPageFault, runAside } from './aside'
 import { newUserVersion, readPragma, schemaOf } from './head'
 import { addManifest, dropOthersNotes } from './manifest'
 
-/**
- * Copies a database. No other program may have it open. @throws Refusal database_unusable if no sound copy can be made
- */
+/** Copies a database. No other program may have it open. @throws Refusal database_unusable if no sound copy can be made */
 export function copyDatabase(database: Database, path: string): UnfinishedFile {
   const file = begin(path, true)
   try {

@@ -56,10 +56,7 @@ function lockFile(place: string, millis: number): Database {
   }
 }
 
-/**
- * Rejects a file with two names, because each name would get a separate log.
- * @throws Refusal database_unusable
- */
+/** Rejects a file with two names, because each name would get a separate log. @throws Refusal database_unusable */
 export function requireOneName(path: string): void {
   const hasSecond = () => statSync(path).nlink > 1
   // A second name is allowed if a killed process left it.

@@ -88,10 +88,7 @@ export function appointmentsCommand(): Command {
     options: [
       ['--on <day>', 'today, tomorrow or a date, for example 2026-12-01', dayWord, 'today'],
       ['--provider <ref>', 'only the appointments of this provider'],
-      [
-        '--zone <zone>',
-        "the time zone of the day, for example America/Toronto (default: each provider's own)",
-      ],
+      ['--zone <zone>', "the time zone of the day, such as America/Toronto (default: each provider's own)"],
       new Option('--format <format>', 'the output format')
         .choices(['table', 'csv', 'ics', 'json'])
         .default('table'),

@@ -36,11 +36,7 @@ export function auditCommand(): Command {
         ['--since <instant>', 'only lines at this UTC instant or later', utcInstant],
         ['--until <instant>', 'only lines before this UTC instant', utcInstant],
         ['--actor <actor>', 'only actions of this actor, named as in the WHO column'],
-        [
-          '--action <action>',
-          'only this action, for example request.show; repeatable, or several separated by commas',
-          auditActionNames,
-        ],
+        ['--action <action>', 'only actions such as request.show,member.show; repeatable', auditActionNames],
         ['--record <record>', 'only lines about this record, for example "partner 3"', auditRecord],
         new Option('--partner <partner>', 'only lines by or about this partner; name or id').conflicts([
           'record',
@@ -79,11 +75,7 @@ export function auditCommand(): Command {
       name: 'verify',
       description: 'Check that no line was changed, added or removed',
       options: [
-        [
-          '--head <head>',
-          'an earlier output of audit head; also detects that an older database was restored',
-          parseHead,
-        ],
+        ['--head <head>', 'an earlier audit head; also detects if an older database was restored', parseHead],
         new Option('--heads <file>', 'a log of serve: compare each audit head in it')
           .argParser(fileName)
           .conflicts(['head', 'archive']),

@@ -135,11 +135,7 @@ export function restoreCommand(): Command {
         'identityFile',
       ),
       required('--to <file>', 'the database file to create', fileName),
-      [
-        '--against <file>',
-        'the replaced database file, to list the changes that the restore undoes',
-        databaseFile,
-      ],
+      ['--against <file>', 'the replaced database file, to list the changes that are undone', databaseFile],
       yes,
       json(),
     ],

@@ -236,11 +236,7 @@ export function keyCommand(): Command {
       name: 'rotate',
       description: description,
       options: [
-        [
-          '--new-key-file <file>',
-          'the file to create for the new key (default: overwrite the old key file)',
-          fileName,
-        ],
+        ['--new-key-file <file>', 'the file to create for the new key (default: the old key file)', fileName],
         yes,
         json(),
       ],

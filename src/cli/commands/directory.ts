@@ -144,11 +144,7 @@ export function directoryCommand(): Command {
       options: [
         ['--dry-run', 'show what would change, but change nothing'],
         json('print the result as JSON, with all refs'),
-        [
-          '--max-changes <limit>',
-          'the maximum number of records to change, for example 50 or 5%; a larger load is refused',
-          changeLimit,
-        ],
+        ['--max-changes <limit>', 'refuse a load with more changes than this, such as 50 or 5%', changeLimit],
         ['--yes', 'do not ask before data is removed or records are deactivated or reactivated'],
       ],
       examples: [

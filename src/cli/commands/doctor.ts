@@ -26,10 +26,7 @@ export function doctorCommand(): Command {
   return storageCommand({
     name: 'doctor',
     settings: ['backupMaxAge', 'retention', 'emailConflictsPerHour'],
-    options: [
-      ['--all', 'decrypt every sealed value (default: a sample of 1,000 of each kind)'],
-      json('print the findings as JSON'),
-    ],
+    options: [['--all', 'decrypt every sealed value (default: a sample of 1,000 of each kind)'], json()],
     examples: ['anteroom doctor --backup-max-age 36h'],
     run: examine,
   })

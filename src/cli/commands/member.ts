@@ -73,10 +73,7 @@ export function memberCommand(): Command {
     }),
     ...switchCommands<Records, Person>(onMember, {
       deactivate: ['Block a member: look-ups and bookings get HTTP 403', 'anteroom member deactivate 42'],
-      reactivate: [
-        'Reactivate a member, so that look-ups and bookings work again',
-        'anteroom member reactivate 42',
-      ],
+      reactivate: ['Allow look-ups and bookings of a member again', 'anteroom member reactivate 42'],
       set: setMemberActive,
       question: ({ named }) => `Refuse look-ups of ${named} and bookings for them?`,
       nameOf: ({ id }) => `Member ${id}`,

@@ -48,12 +48,9 @@ export function organizationCommand(): Command {
       run: rename,
     }),
     ...switchCommands(onOrganization, {
-      deactivate: [
-        'Block an organization: all requests of its partners get HTTP 403',
-        "anteroom organization deactivate 'North Care'",
-      ],
+      deactivate: ['Refuse all its partners with HTTP 403', "anteroom organization deactivate 'North Care'"],
       reactivate: [
-        'Reactivate an organization, so that its partners can send requests again',
+        'Accept the requests of its partners again',
         "anteroom organization reactivate 'North Care'",
       ],
       set: setOrganizationActive,
@@ -85,7 +82,4 @@ async function askCutOff({ id, name }: Organization, context: Records): Promise<
   return `Refuse all requests of the partners of ${name} (${who})?`
 }
 
-const columns: Columns<Organization> = {
-  ...columnsOf('id', 'name'),
-  STATE: stateOf,
-}
+const columns: Columns<Organization> = { ...columnsOf('id', 'name'), STATE: stateOf }

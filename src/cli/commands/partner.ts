@@ -41,10 +41,7 @@ export function partnerCommand(): Command {
       name: 'add',
       description: 'Add a partner',
       words: [['<name>']],
-      options: [
-        ['--organization <organization>', 'the name or id of the organization that the partner acts for'],
-        json(),
-      ],
+      options: [['--organization <organization>', 'name or id of the organization it acts for'], json()],
       examples: ["anteroom partner add Lantern --organization 'North Care'"],
       run: add,
     }),
@@ -84,24 +81,12 @@ export function partnerCommand(): Command {
       options: [
         [
           '--reads-per-minute <n>',
-          'the maximum number of reads in a minute: a whole number, off, or default (the setting of serve)',
+          'reads in a minute: a whole number, off, or default (as serve)',
           rateOverride,
         ],
-        [
-          '--bookings-per-minute <n>',
-          'the maximum number of booking requests in a minute; same values as --reads-per-minute',
-          rateOverride,
-        ],
-        [
-          '--intakes-per-hour <n>',
-          'the maximum number of intakes in an hour; same values as --reads-per-minute',
-          rateOverride,
-        ],
-        [
-          '--email-conflicts-per-hour <n>',
-          'the maximum number of e-mail addresses of other members in an hour; same values as --reads-per-minute',
-          rateOverride,
-        ],
+        ['--bookings-per-minute <n>', 'booking requests in a minute; the same values', rateOverride],
+        ['--intakes-per-hour <n>', 'intakes in an hour; the same values', rateOverride],
+        ['--email-conflicts-per-hour <n>', 'e-mail addresses of other members in an hour', rateOverride],
         json(),
       ],
       examples: ['anteroom partner set-rates Lantern --bookings-per-minute 60'],

@@ -61,10 +61,7 @@ export function providerCommand(): Command {
     onProvider({
       name: 'slots',
       description: 'List the free slots of a provider',
-      options: [
-        ['--region <region>', 'only slots that a search in this region shows, for example CA-ON'],
-        json(),
-      ],
+      options: [['--region <region>', 'only slots that searches in this region show, such as CA-ON'], json()],
       examples: ['anteroom provider slots on-001'],
       run: slots,
     }),

@@ -188,11 +188,7 @@ export function endCommand(end: MassEnd): Command {
     options: [
       ['--reason <text>', reasonMeaning],
       ['--partner <partner>', 'the name or id of a partner; use with --since, instead of a request id'],
-      [
-        '--since <instant>',
-        `${end} all ${noun}s that the partner submitted at this UTC instant or later`,
-        utcInstant,
-      ],
+      ['--since <instant>', `${end} all ${noun}s that the partner sent since this UTC instant`, utcInstant],
       ['--dry-run', `list the ${noun}s; none is ${past}`],
       json(inShapeOfApi),
       yes,

@@ -39,10 +39,7 @@ interface Flags extends CommonFlags {
 }
 
 export function requestListCommand(): Command {
-  const states = new Option(
-    '--state <state>',
-    'only requests in this state; waiting means unassigned or pending',
-  )
+  const states = new Option('--state <state>', 'requests in this state; waiting means unassigned or pending')
   const sort = new Option(
     '--sort <order>',
     'the order: age (oldest first), slot (soonest first) or risk (highest first)',
@@ -51,10 +48,7 @@ export function requestListCommand(): Command {
     name: 'list',
     description: 'List requests, the oldest first, one page at a time',
     options: [
-      [
-        '--risk',
-        'waiting requests, and accepted or cancelled ones with unread risk, the highest PHQ-9 risk first; audited',
-      ],
+      ['--risk', 'waiting requests, and those with unread risk, the highest PHQ-9 risk first; audited'],
       ['--intakes', 'only intakes (default: waiting ones, the highest risk first)'],
       states.choices([...requestStates, 'waiting']),
       ['--provider <ref>', 'only requests with this provider'],
@@ -62,11 +56,7 @@ export function requestListCommand(): Command {
       ['--member <id>', 'only requests of this member', recordId],
       ['--on <date>', "only requests with a slot on this date, in the provider's time zone", localDate],
       ['--since <instant>', 'only requests submitted at this UTC instant or later', utcInstant],
-      [
-        '--age <length>',
-        'only requests of this age or older, for example 90min, 12h, 3d or 2w',
-        lengthOfTime,
-      ],
+      ['--age <length>', 'only requests of this age or older, such as 90min, 12h, 3d or 2w', lengthOfTime],
       sort.choices(['age', 'slot', 'risk'] satisfies Sort[]),
       ['--limit <n>', 'the number of requests on a page', wholeNumber(1, 10_000), 50],
       ['--page <n>', 'the number of the page', wholeNumber(1, 1_000_000), 1],

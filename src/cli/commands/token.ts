@@ -48,11 +48,7 @@ export function tokenCommand(): Command {
       name: 'rotate',
       description: 'Issue a token that replaces the current one, and print it once',
       options: [
-        [
-          '--cutover <instant>',
-          'the UTC instant at which the new token replaces the current one (default: now)',
-          utcInstant,
-        ],
+        ['--cutover <instant>', 'when the new token replaces the old one, in UTC (default: now)', utcInstant],
         json(),
         toOutput,
         yes,
@@ -88,10 +84,7 @@ export function tokenCommand(): Command {
       name: 'verify',
       description: 'Read a token from stdin, and show what the API would answer and why',
       options: [
-        [
-          '--kid <kid>',
-          'check the token with this kid instead; partners can read the kid with cut -d. -f1 token.txt | base64 -d',
-        ],
+        ['--kid <kid>', 'check the token with this kid: cut -d. -f1 token.txt | base64 -d shows it'],
         json(),
       ],
       examples: ['anteroom token verify --kid jVFHDmJjUow0fpJH', 'anteroom token verify < token.txt'],

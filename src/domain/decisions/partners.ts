@@ -145,10 +145,7 @@ export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): De
 export function currentAndWaiting(keys: readonly KeyRecord[], at: number) {
   const open = currentKeys(keys, at)
   const isWaiting = (key: KeyRecord) => keyStateAt(key, at) === 'waiting'
-  return {
-    current: open.find((key) => !isWaiting(key)) ?? null,
-    waiting: open.filter(isWaiting),
-  }
+  return { current: open.find((key) => !isWaiting(key)) ?? null, waiting: open.filter(isWaiting) }
 }
 
 function currentKeys(keys: readonly KeyRecord[], at: number): KeyRecord[] {

@@ -197,9 +197,7 @@ export interface Facts {
     /** Directory changes after a version, without taken slots. Null if some changes are no longer stored. */
     sinceExceptTaken(version: Version): MaybePromise<readonly Change[] | null>
   }
-  readonly placement: {
-    find(requestId: number, placed: Placed): MaybePromise<PlacementFacts>
-  }
+  readonly placement: { find(requestId: number, placed: Placed): MaybePromise<PlacementFacts> }
   readonly replays: {
     /** The ids of requests submitted at or before `until` (ms), oldest first. */
     submittedBy(until: number, most: number): MaybePromise<number[]>

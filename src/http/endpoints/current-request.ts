@@ -23,10 +23,7 @@ export const states =
   'unassigned: an intake without a provider; pending: waits for the provider; accepted or declined: the answer; closed: ' +
   'an intake that staff ended; cancelled: ended by the partner, or by staff for the member. More states may be added'
 
-export const CancelledAt = nullable(
-  Type.String({ format: 'date-time' }),
-  'When the request was cancelled; otherwise null',
-)
+export const CancelledAt = nullable(Type.String({ format: 'date-time' }), 'Null until it is cancelled')
 
 const CurrentRequest = Type.Object(
   {

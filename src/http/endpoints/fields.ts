@@ -30,16 +30,15 @@ export const ExternalUserId = Text({
   examples: ['member-1001'],
 })
 
+/** @param usual the number of entries if the parameter is omitted */
+export const PageSize = (usual: number) =>
+  Type.Optional(
+    Type.Integer({ minimum: 1, maximum: maximumPageSize, default: usual, description: 'Entries per page' }),
+  )
+
 export const pageParameters = {
   page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Page number, from 1' })),
-  page_size: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: maximumPageSize,
-      default: defaultPageSize,
-      description: 'Entries per page',
-    }),
-  ),
+  page_size: PageSize(defaultPageSize),
 }
 
 export const SlotTime = Type.String({

@@ -56,10 +56,7 @@ export const providerRegions = endpoint({
       },
     },
   },
-  refusals: {
-    field_invalid: 'country_code: is required',
-    page_out_of_range: 'past the last page',
-  },
+  refusals: { field_invalid: 'country_code: is required', page_out_of_range: 'past the last page' },
   examples: () => ({
     answer: {
       regions: {

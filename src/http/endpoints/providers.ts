@@ -38,10 +38,7 @@ const ProviderQuery = Type.Object({
     ...ModalityName,
     description: 'Form of the session. in-person finds providers who see members in person in the region',
   }),
-  language: Type.Optional({
-    ...LanguageTag,
-    description: 'BCP 47 tag of a language that the provider speaks',
-  }),
+  language: Type.Optional({ ...LanguageTag, description: 'BCP 47 tag of a language the provider speaks' }),
   ...pageParameters,
 })
 

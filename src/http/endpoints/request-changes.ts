@@ -9,9 +9,10 @@ import { digestOf, Representation, tagOf } from '../representation'
 import { BookingResponse } from './booking-request'
 import { CancelledAt, exampleCurrent, states } from './current-request'
 import { endpoint } from './endpoint'
-import { Id, presentTimestamp } from './fields'
+import { Id, PageSize, presentTimestamp } from './fields'
 
 const path = '/partners/v1/booking-request-changes/'
+const cursor = '2-5f0c7e1b9a3d4c2e8f6a7b1d'
 
 const { providerId, authorizationNumber, utcStartTime, acceptedAt, declinedAt } = BookingResponse.properties
 
@@ -48,21 +49,9 @@ export const requestChanges = endpoint({
     'backup it gets `cursor_invalid`: read the list from the beginning. An addition to the contract.',
   query: Type.Object({
     after: Type.Optional(
-      Text({
-        minLength: 1,
-        maxLength: 100,
-        description: 'Cursor from next; opaque',
-        examples: ['2-5f0c7e1b9a3d4c2e8f6a7b1d'],
-      }),
+      Text({ minLength: 1, maxLength: 100, description: 'Cursor from next; opaque', examples: [cursor] }),
     ),
-    page_size: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: maximumPageSize,
-        default: maximumPageSize,
-        description: 'Requests per page',
-      }),
-    ),
+    page_size: PageSize(maximumPageSize),
   }),
   budget: 'reads',
   answer: { status: 200, description: 'A page of changes', schema: ChangePageBody, isRevalidated: true },
@@ -110,7 +99,7 @@ const erased = {
 
 function examplePage(slot: RequestedSlot, baseUrl: string) {
   const { phoneNumber: _, preferredModality: __, member: ___, ...change } = exampleCurrent(slot)
-  const next = urlOf(baseUrl, '2-5f0c7e1b9a3d4c2e8f6a7b1d')
+  const next = urlOf(baseUrl, cursor)
   return {
     summary: 'A pending booking request, and one of an erased member',
     value: { results: [change, { id: 2, state: 'erased' as const, ...erased }], next },

@@ -70,10 +70,7 @@ function answering(read: () => Promise<string>) {
     const [path] = url.replace(/^\w+:\/\/[^/]*/, '').split('?')
     if (path !== '/metrics') return new Response('not found; use /metrics\n', { status: 404 })
     if (method !== 'GET' && method !== 'HEAD') {
-      return new Response('method not allowed; use GET\n', {
-        status: 405,
-        headers: { Allow: 'GET, HEAD' },
-      })
+      return new Response('method not allowed; use GET\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
     }
     const headers = {
       'Content-Type': expositionType,
