@@ -100,7 +100,7 @@ nav a { display: block; padding: 4px 0; color: var(--muted); font-size: 14px; li
 a { color: var(--link) }
 main { max-width: 58rem; margin: 0 auto; padding: 1rem 1rem 4rem }
 main h2 { margin: 3rem 0 1rem; padding-top: 1.5rem; border-top: 1px solid var(--line); font-size: 1.4rem; line-height: 1.3 }
-table { width: 100%; border-collapse: collapse; font-size: 14px; line-height: 1.5 }
+table { width: 100%; margin-bottom: 1rem; border-collapse: collapse; font-size: 14px; line-height: 1.5 }
 main :is(th, td) { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
 code { font: 0.875em ui-monospace, monospace }
 pre { padding: 1rem; overflow-x: auto; border-radius: 6px; background: var(--soft); font-size: 14px; line-height: 1.5 }
