@@ -47,15 +47,8 @@ export async function runRounds(
       })
       const kept = await world.kept(day)
       const order = serialOrder(world.model(day, kept), day.oracle, done)
-      const answers = done.map(({ move, result }) => ({ move, result }))
-      const isSerial = order !== null
-      expect({ seed, round, most, answers, isSerial }).toEqual({
-        seed,
-        round,
-        most: 1,
-        answers,
-        isSerial: true,
-      })
+      if (!order) throw new Error(`no order: ${JSON.stringify({ seed, round, done, kept }, shortly)}`)
+      expect({ seed, round, most }).toEqual({ seed, round, most: 1 })
       await check(world, kept)
       polled += polls
       for (const one of done) count(ends, one)
@@ -65,6 +58,9 @@ export async function runRounds(
   printFigure(`${title}: ${rounds} rounds, ${polled} polls of holders, ${figures.join(', ')}`)
   return [...ends.keys()]
 }
+
+const shortly = (name: string, value: unknown) =>
+  name === 'availability' ? JSON.stringify(value).length : value
 
 /** Counts the committed requests for each slot of a day until all moves have finished. Returns the highest count. */
 async function mostHolders(world: BatchWorld, { oracle }: Day, begin: () => Promise<unknown>) {
