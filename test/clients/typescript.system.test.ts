@@ -132,6 +132,33 @@ describe('clients: openapi-fetch', () => {
     providerId?.toFixed() satisfies string
   })
 
+  test('reads a booking back, reschedules it if it is unchanged, cancels it and finds it in the list of changes', async () => {
+    const { utcStartTime: first, ...slot } = await firstSlot()
+    const sent = await client.POST('/partners/v1/booking-request/', {
+      body: submission('followed', { ...slot, utcStartTime: first }),
+    })
+    const params = { path: { id: sent.data?.id ?? 0 } }
+    const read = await client.GET('/partners/v1/booking-request/{id}/', { params })
+    const { state, cancelledAt, ...booked } = read.data as components['schemas']['CurrentRequest']
+    expect([booked, state, cancelledAt]).toEqual([sent.data as Booked, 'pending', null])
+    const header = { 'If-Match': read.response.headers.get('ETag') ?? '' }
+    const body = await firstSlot()
+    const move = () =>
+      client.POST('/partners/v1/booking-request/{id}/reschedule/', { params: { ...params, header }, body })
+    const { data: moved } = await move()
+    expect([moved?.utcStartTime, moved?.state]).toEqual([body.utcStartTime, 'pending'])
+    const cancel = '/partners/v1/booking-request/{id}/cancel/'
+    const refused = await client.POST(cancel, { params: { ...params, header } })
+    expect([refused.response.status, refused.error && 'status' in refused.error]).toEqual([412, true])
+    const { data: cancelled } = await client.POST(cancel, { params })
+    expect([cancelled?.state, typeof cancelled?.cancelledAt]).toEqual(['cancelled', 'string'])
+    const { data: changes } = await client.GET('/partners/v1/booking-request-changes/')
+    const { member: _, phoneNumber, preferredModality, ...change } = cancelled ?? {}
+    expect(changes?.results.at(-1)).toEqual(change as components['schemas']['RequestChange'])
+    // @ts-expect-error: an erased person's request has no provider.
+    changes?.results[0]?.providerId.toFixed()
+  })
+
   test('looks up a member', async () => {
     const sent = await client.POST('/partners/v1/booking-request/', { body: submission('looked-up') })
     const { data } = await client.GET('/partners/v1/user/', {

@@ -1,11 +1,17 @@
-"""A partner in Python: all four calls and their errors, with the client generated from /openapi.json."""
+"""A partner in Python: all calls and their errors, with the client generated from /openapi.json."""
 
 import os
 from http import HTTPStatus
 from uuid import uuid4
 
 from partner_api import AuthenticatedClient
-from partner_api.api.bookings import submit_booking_request
+from partner_api.api.bookings import (
+    cancel_booking_request,
+    list_booking_request_changes,
+    read_booking_request,
+    reschedule_booking_request,
+    submit_booking_request,
+)
 from partner_api.api.directory import list_provider_regions, search_providers
 from partner_api.api.members import look_up_member
 from partner_api.models import (
@@ -15,11 +21,15 @@ from partner_api.models import (
     BookingData,
     BookingRequest,
     BookingResponse,
+    CurrentRequest,
+    CurrentRequestState,
     LeaveVoicemail,
     Member,
     MemberData,
     Modality,
     ProviderPage,
+    RequestChangePage,
+    RequestChangeState,
     ScreeningAnswer,
     UserReference,
 )
@@ -103,6 +113,31 @@ late = submit_booking_request.sync_detailed(client=client, body=submission("pyth
 assert isinstance(late.parsed, ApiError) and late.parsed.status == HTTPStatus.BAD_REQUEST
 assert late.headers["X-Error-Code"] == "slot_unavailable"
 
+read = read_booking_request.sync_detailed(booked.parsed.id, client=client)
+assert isinstance(read.parsed, CurrentRequest) and read.parsed.state == CurrentRequestState.PENDING
+assert read.parsed.member == booked.parsed.member and read.parsed.cancelled_at is None
+
+later = provider.availability[1]
+move_to = BookingData(
+    self_scheduling_provider_id=provider.provider_id,
+    utc_start_time=later.utc_start_time,
+    utc_end_time=later.utc_end_time,
+)
+etag = read.headers["ETag"]
+moved = reschedule_booking_request.sync(booked.parsed.id, client=client, body=move_to, if_match=etag)
+assert isinstance(moved, CurrentRequest) and moved.utc_start_time == later.utc_start_time
+
+changed = cancel_booking_request.sync_detailed(booked.parsed.id, client=client, if_match=etag)
+assert changed.status_code == HTTPStatus.PRECONDITION_FAILED and isinstance(changed.parsed, ApiError)
+assert changed.headers["X-Error-Code"] == "request_changed"
+
+cancelled = cancel_booking_request.sync(booked.parsed.id, client=client)
+assert isinstance(cancelled, CurrentRequest) and cancelled.state == CurrentRequestState.CANCELLED
+
+changes = list_booking_request_changes.sync(client=client)
+assert isinstance(changes, RequestChangePage) and changes.results[-1].id == booked.parsed.id
+assert changes.results[-1].state == RequestChangeState.CANCELLED
+
 theirs = submission("python-theirs")
 theirs.member_data.email = "python-booking@example.com"
 taken = submit_booking_request.sync(client=client, body=theirs)
@@ -114,4 +149,4 @@ no_organization = AuthenticatedClient(
 refused = list_provider_regions.sync(client=no_organization, country_code="CA")
 assert isinstance(refused, ApiError) and refused.status == HTTPStatus.CONFLICT
 
-print("The Python client made all four calls.")
+print("The Python client made all calls.")
