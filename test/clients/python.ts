@@ -30,7 +30,10 @@ function install(): string | null {
 async function check(): Promise<number> {
   cpSync(sources, folder.path, { recursive: true })
   await using sandbox = await startSandbox()
-  const { baseUrl, openapiUrl } = sandbox.report
+  const { baseUrl, openapiUrl, controlUrl, controlToken } = sandbox.report
+  // Schemathesis often uses request 1, which is the deactivated member's.
+  const member = `${controlUrl}partners/Harbourlight/members/member-deactivated/reactivate`
+  await fetch(member, { method: 'POST', headers: { Authorization: `Bearer ${controlToken}` } })
   const environment = {
     ...process.env,
     // The client generator looks for its formatter on the PATH.
