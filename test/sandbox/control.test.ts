@@ -153,6 +153,19 @@ describe('sandbox: the control routes', () => {
     expect((await sandbox.control('', undefined, 'GET')).body).toEqual(sandbox.card)
   })
 
+  test('read a body of unknown length', async () => {
+    const { controlUrl, controlToken } = sandbox.card
+    const headers = { ...json, Authorization: `Bearer ${controlToken}` }
+    const body = new ReadableStream({
+      pull: (controller) => {
+        controller.enqueue(Buffer.from('{"advance": 1}'))
+        controller.close()
+      },
+    })
+    const { status } = await fetch(`${controlUrl}reset`, { method: 'POST', headers, body })
+    expect(status).toBe(400)
+  })
+
   const operation = 'lookUpMember'
   test.each([
     [
@@ -214,6 +227,12 @@ describe('sandbox: the clock', () => {
     expect(Math.abs(Date.parse(headers.get('date') ?? '') - Date.now())).toBeLessThan(60_000)
   })
 
+  test('can be set to the time that it shows, also within a second', async () => {
+    const other = await start({ now: Date.parse(now) + 500 })
+    expect((await other.control('clock', { to: now })).body).toEqual({ now, frozen: true })
+    await other.stop()
+  })
+
   test('a cutover takes effect, and expired responses are gone, once the clock has passed them', async () => {
     const key = { 'Idempotency-Key': 'one' }
     const send = (body: unknown) => {
@@ -264,17 +283,18 @@ describe('sandbox: a reset', () => {
     expect(new Set(await Promise.all(calls))).toEqual(new Set([200]))
   })
 
-  test('and a stop end the delays of calls in flight', async () => {
+  test('and a stop end the delays of calls in flight, and wait for their responses', async () => {
     const other = await start()
-    const delayed = async ({ control, get }: Sandbox) => {
-      await control('outcomes', { operation: 'lookUpMember', delayMs: 60_000 })
-      const waiting = get('user/?external_user_id=member-deactivated')
+    const delayed = async ({ control, book }: Sandbox) => {
+      await control('outcomes', { operation: 'submitBookingRequest', delayMs: 60_000 })
+      const waiting = book('a')
       while ((await control('', undefined, 'GET')).body.outcomes.length > 0);
       return { waiting }
     }
     const [one, two] = [await delayed(sandbox), await delayed(other)]
     await Promise.all([sandbox.control('reset'), other.stop()])
-    expect([(await one.waiting).status, (await two.waiting).status]).toEqual([403, 403])
+    expect([(await one.waiting).status, (await two.waiting).status]).toEqual([201, 201])
+    expect((await sandbox.get('user/?external_user_id=a')).status).toBe(404)
   })
 
   test('of a kept database needs --resettable', async () => {
