@@ -44,11 +44,7 @@ export function timesOf({ since, until, after }: AuditFilter, afterAt: number | 
 }
 
 /** Merges lines by time, because ids are not in order of time if the clock was set back. */
-export function mergeStreams(
-  found: readonly AuditLine[],
-  limit: number,
-  { after }: AuditFilter,
-): AuditLine[] {
+export function mergeStreams(found: readonly AuditLine[], limit: number, { after }: AuditFilter) {
   // If a partner changes its own record, the line is in two streams.
   const once = [...new Map(found.map((line) => [line.id, line])).values()]
   const sorted = once.sort((a, b) => a.at - b.at || a.id - b.id)

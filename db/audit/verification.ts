@@ -58,11 +58,7 @@ export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly A
 }
 
 /** Yields the lines after `after`, up to and including `upTo`. Other work can run between batches. */
-export async function* linesOf(
-  log: Pick<WalkedLog, 'linesAfter'>,
-  after: number | null,
-  upTo: number,
-): AsyncGenerator<AuditLine> {
+export async function* linesOf(log: Pick<WalkedLog, 'linesAfter'>, after: number | null, upTo: number) {
   for (let last = after; last === null || last < upTo; ) {
     const chunk = await log.linesAfter(last, chunkSize)
     if (chunk.length === 0) return

@@ -12,10 +12,7 @@ interface KeyRow extends Omit<PartnerKey, 'secret' | 'partner'> {
 const secretBytes = 32
 
 /** Seals the secret of a new key. Secrets never change, so an update of a key has no secret. */
-export function keyColumns(
-  vault: Vault,
-  { secret, ...row }: Partial<Records['key']>,
-): Record<string, unknown> {
+export function keyColumns(vault: Vault, { secret, ...row }: Partial<Records['key']>) {
   const { partnerId, kid } = row
   if (!secret || partnerId === undefined || kid === undefined) return row
   const recordKey = newRecordKey()

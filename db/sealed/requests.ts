@@ -135,10 +135,7 @@ export function unreadRiskColumns(vault: Vault, { requestId }: Records['unreadRi
 }
 
 /** Returns the id of the request; null if the row was altered. */
-export function openUnreadRisk(
-  vault: Vault,
-  { id, sealedRequestId }: ReturnType<typeof unreadRiskColumns>,
-): number | null {
+export function openUnreadRisk(vault: Vault, { id, sealedRequestId }: ReturnType<typeof unreadRiskColumns>) {
   try {
     return Number(openSealedText(vault, sealedRequestId, unreadRiskCell(id), 'an unread risk'))
   } catch {

@@ -2,12 +2,8 @@ import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { notices, origin } from '../built'
 import { json, plainCommand } from './command'
-import { type Answer, type CommonFlags, printLines, verbatim } from './terminal/output'
+import { type Answer, printLines, verbatim } from './terminal/output'
 import { fields } from './terminal/table'
-
-interface VersionFlags extends CommonFlags {
-  readonly licenses?: boolean
-}
 
 export function versionCommand(): Command {
   return plainCommand({
@@ -22,7 +18,7 @@ export function versionCommand(): Command {
   })
 }
 
-async function show({ licenses }: VersionFlags): Promise<Answer | undefined> {
+async function show({ licenses }: { readonly licenses?: boolean }): Promise<Answer | undefined> {
   if (licenses) {
     printLines(verbatim(notices()))
     return undefined

@@ -108,10 +108,7 @@ export function isWorking({ active, suspended }: Pick<Provider, 'active' | 'susp
 }
 
 /** Returns the absences from the directory, then the absences from staff. */
-export function absencesOf({
-  timeOff,
-  staffTimeOff,
-}: Pick<Provider, 'timeOff' | 'staffTimeOff'>): readonly TimeOff[] {
+export function absencesOf({ timeOff, staffTimeOff }: Pick<Provider, 'timeOff' | 'staffTimeOff'>) {
   return staffTimeOff.length === 0 ? timeOff : [...timeOff, ...staffTimeOff]
 }
 

@@ -62,11 +62,7 @@ function isActiveIn(directory: Directory) {
 }
 
 /** Returns the bookings that a directory load would make impossible. Omits sessions that are over. @param now ms */
-export function listDisplacedBookings(
-  { directory }: Context,
-  { changes }: DirectoryComparison,
-  now: number,
-): UnavailableBooking[] {
+export function listDisplacedBookings({ directory }: Context, { changes }: DirectoryComparison, now: number) {
   const regions = directory.listAllRegions()
   const changed = changes.flatMap((change) => (change.noun === 'region' ? change.after : []))
   const [open, openAfter] = [activeIds(regions), activeIds([...regions, ...changed])]

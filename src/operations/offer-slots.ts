@@ -1,5 +1,4 @@
 import type { Listing } from '../directory/listing'
-import type { RequestedSlot } from '../domain/booking-request'
 import type { Member } from '../domain/member'
 import type { TakenSlot } from '../domain/ports/directory-feed'
 import type { Provider } from '../domain/provider'
@@ -39,10 +38,7 @@ export function presentStart(context: Context, provider: Provider, startsAt: num
 const exampleIndex = 5
 
 /** Finds a bookable slot, and a region in which searches show the slot. Returns null if there is no slot. @param now ms */
-export function findExampleSlot(
-  { directory }: Context,
-  now: number,
-): (RequestedSlot & { readonly region: Region }) | null {
+export function findExampleSlot({ directory }: Context, now: number) {
   for (const listing of directory.listListings()) {
     for (const { regionId } of listing.licenses) {
       const region = directory.findRegion(regionId)

@@ -44,12 +44,7 @@ export interface Obstacle extends StepFailure {
 }
 
 /** Returns the first step that the slot at `start` (minutes) fails, or null for a free slot. @param now ms */
-export function obstacleAt(
-  calendar: Calendar,
-  licensed: readonly Interval[],
-  start: number,
-  now: number,
-): Obstacle | null {
+export function obstacleAt(calendar: Calendar, licensed: readonly Interval[], start: number, now: number) {
   return firstFailure(steps, { calendar, rule: new Rule(calendar, licensed, now), start })
 }
 
@@ -59,19 +54,12 @@ const sessionSteps = ['license', 'override', 'outside_hours', 'time_off'] as con
 export type Absence = Obstacle & { readonly step: (typeof sessionSteps)[number] }
 
 /** Returns the first step that the session booked at `start` (minutes) fails, or null. */
-export function sessionObstacleAt(
-  calendar: Calendar,
-  licensed: readonly Interval[],
-  start: number,
-): Absence | null {
+export function sessionObstacleAt(calendar: Calendar, licensed: readonly Interval[], start: number) {
   const rule = new Rule(calendar, licensed, start * minuteMillis, slotAt(start))
   return firstFailure(sessionSteps, { calendar, rule, start, isBooked: true })
 }
 
-function firstFailure<S extends Step>(
-  order: readonly S[],
-  candidate: Candidate,
-): (Obstacle & { readonly step: S }) | null {
+function firstFailure<S extends Step>(order: readonly S[], candidate: Candidate) {
   for (const step of order) {
     const failure = checks[step](candidate)
     if (failure) return { step, ...failure }

@@ -32,12 +32,7 @@ export class Health extends Readiness implements Watch {
 const againMillis = 5_000
 
 /** Checks the file. Repeats the check after a fault, because a temporary disk failure looks like damage. */
-export function checkPages(
-  path: string,
-  health: Health,
-  report: (line: string) => void,
-  isChecked: boolean,
-): QuickCheck {
+export function checkPages(path: string, health: Health, report: (line: string) => void, isChecked: boolean) {
   let check: QuickCheck | undefined
   const begin = () => {
     check = beginQuickCheck(path, (verdict) => {

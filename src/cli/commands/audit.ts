@@ -178,13 +178,8 @@ async function head({ context }: Call<Records>): Promise<Answer> {
   return { json: newest, text: formatHead(newest) }
 }
 
-interface VerifyFlags {
-  readonly head?: AuditHead
-  readonly heads?: string
-  readonly archive?: string
-}
-
-async function verify({ context, flags }: Call<Records, VerifyFlags>): Promise<Answer> {
+async function verify(call: Call<Records, { head?: AuditHead; heads?: string; archive?: string }>) {
+  const { context, flags } = call
   const { maintenance } = context
   const { head: noted = null, heads, archive } = flags
   const what = archive === undefined ? 'The log' : 'The archive'

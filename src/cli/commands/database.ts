@@ -66,11 +66,9 @@ export function databaseCommand(): Command {
   ])
 }
 
-interface CopyingFlags extends CopyFlags, CommonFlags {
-  readonly whileServing?: boolean
-}
+type Copying = CopyFlags & CommonFlags & { readonly whileServing?: boolean }
 
-async function copy({ json: _, whileServing = false, ...flags }: CopyingFlags): Promise<Answer> {
+async function copy({ json: _, whileServing = false, ...flags }: Copying): Promise<Answer> {
   endCleanly()
   const config = readCopyConfig(flags)
   const from = (await databaseAt(config.from)).name
@@ -246,20 +244,16 @@ export function keyCommand(): Command {
   ])
 }
 
-interface RotateFlags {
-  readonly newKeyFile?: string
-}
-
 const kept =
   'Existing backups need the old master key: keep a copy of the key as long as you keep the backups'
 
-async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Promise<Answer | undefined> {
+async function rotate({ context, flags, act }: Call<Records, { newKeyFile?: string }>) {
   const loss = flags.newKeyFile === undefined ? '. Its file will be overwritten' : ''
   if (!context.keyring.hasRotated) await confirm(`${kept}${loss}. Replace the master key?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
   const answer = {
     json: { masterKeyFile: path, resumed: path === null, purged: isPurged },
-    text: rotatedText(path, flags),
+    text: rotatedText(path, flags.newKeyFile),
   }
   if (isPurged) return answer
   printAnswer(flags, answer)
@@ -269,7 +263,7 @@ async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Prom
   throw new Refusal('storage_busy', `${why}: ${goes}`)
 }
 
-function rotatedText(path: string | null, { newKeyFile }: RotateFlags): Text {
+function rotatedText(path: string | null, newKeyFile: string | undefined): Text {
   return [
     path === null ? 'The interrupted rotation is finished.' : `The new master key is in ${path}.`,
     newKeyFile === undefined ? [] : 'Replace the old key file with the new file before the next start.',

@@ -32,11 +32,7 @@ export function doctorCommand(): Command {
   })
 }
 
-interface DoctorFlags extends Flags, CommonFlags {
-  readonly all?: boolean
-}
-
-async function examine(flags: DoctorFlags): Promise<undefined> {
+async function examine(flags: Flags & CommonFlags & { all?: boolean }): Promise<undefined> {
   // Runs before the records are opened, because a process cannot open the same database file twice.
   const ofDirectory = await directoryFindings(flags)
   await withRecords(flags, async (records) => {
@@ -66,7 +62,7 @@ async function retentionFinding(records: Records, years: number): Promise<Findin
 }
 
 /** Returns findings that need the directory. A failed load is a finding too, so that the other checks still run. */
-async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
+async function directoryFindings(flags: object): Promise<Finding[]> {
   const found: Finding[] = []
   const inService = withService(flags, async ({ context, zones }) => {
     const now = context.clock.now()

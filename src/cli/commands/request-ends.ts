@@ -27,7 +27,7 @@ import {
 import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
 import { counted } from '../terminal/layout'
-import { type Answer, type CommonFlags, instantText, printNotice } from '../terminal/output'
+import { type CommonFlags, instantText, printNotice } from '../terminal/output'
 import { fullName, personText } from '../terminal/persons'
 import { confirm } from '../terminal/question'
 import { presentRequest, providerOf, warningOf } from '../terminal/request-text'
@@ -69,12 +69,7 @@ export function moveCommand(): Command {
   })
 }
 
-interface AssignFlags extends CommonFlags {
-  readonly provider: string
-  readonly slot?: string
-}
-
-async function assign(call: Call<Context, AssignFlags>, request: RequestRecord): Promise<Answer> {
+async function assign(call: Call<Context, { provider: string; slot?: string }>, request: RequestRecord) {
   const { context, flags, act } = call
   const { id, state, member } = request
   requirePlaceable('assign', request, null)
@@ -101,12 +96,7 @@ async function assign(call: Call<Context, AssignFlags>, request: RequestRecord):
   return { json: presentRequest(assigned), text }
 }
 
-interface MoveFlags extends CommonFlags {
-  readonly slot: string
-  readonly provider?: string
-}
-
-async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Promise<Answer> {
+async function move(call: Call<Context, { slot: string; provider?: string }>, request: RequestRecord) {
   const { context, flags, act } = call
   const { id } = request
   const present = providerOf(context, request)

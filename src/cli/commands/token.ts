@@ -216,12 +216,8 @@ const verifyCommand = commandsIn<Records | Context>((flags, work) =>
   'kid' in flags ? withRecords(flags, work) : withContext(flags, work),
 )
 
-interface VerifyFlags {
-  readonly kid?: string
-}
-
-function verify({ context, flags }: Call<Records | Context, VerifyFlags>): Promise<Answer> {
-  return 'notebook' in context ? verifyGiven(context) : verifyByKid(context, flags)
+function verify({ context, flags }: Call<Records | Context, { kid?: string }>): Promise<Answer> {
+  return 'notebook' in context ? verifyGiven(context) : verifyByKid(context, flags.kid)
 }
 
 async function verifyGiven(context: Context): Promise<Answer> {
@@ -237,7 +233,7 @@ function presentVerdict({ refusal, why, partner }: TokenVerdict) {
   return { status, code: refusal?.kind ?? null, why, partner }
 }
 
-async function verifyByKid(context: Records, { kid = '' }: VerifyFlags): Promise<Answer> {
+async function verifyByKid(context: Records, kid = ''): Promise<Answer> {
   if (kid.includes('.')) {
     throw new Refusal('field_invalid', '--kid: this looks like a whole token, which is a secret', {
       action: 'pass it on stdin instead',

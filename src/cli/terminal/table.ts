@@ -20,12 +20,7 @@ export function rowsAnswer<Row>(
 }
 
 /** Fits the table to the width of the terminal. @param empty the line to print if there are no rows */
-export function table<Row>(
-  rows: readonly Row[],
-  columns: Columns<Row>,
-  empty: string,
-  giveWay?: GiveWay,
-): Text {
+export function table<Row>(rows: readonly Row[], columns: Columns<Row>, empty: string, giveWay?: GiveWay) {
   return rows.length === 0 ? empty : () => formatRows(rows, columns, giveWay)
 }
 

@@ -100,11 +100,7 @@ function lossIn(changes: readonly RecordChange[], field: LosableField): Loss | n
   return { field, count: lost.reduce((sum, count) => sum + count, 0), providers: lost.length }
 }
 
-function describeRecord(
-  record: ChangedRecord,
-  regionRefs: ReadonlyMap<number, string>,
-  since: number,
-): RecordChange {
+function describeRecord(record: ChangedRecord, regionRefs: ReadonlyMap<number, string>, since: number) {
   const { noun, ref, kind } = record
   return { noun, ref, kind, fields: fieldsOf(record, regionRefs, since) }
 }

@@ -18,7 +18,6 @@ import {
   type Decision,
   isCallerStale,
   isStale,
-  type Outcome,
   type Write,
 } from '../ports/writes'
 
@@ -145,10 +144,7 @@ export function overlappingWith(startsAt: number, held: readonly HeldSlot[]): He
  * A partner that sends many addresses of other members may be probing who is in care. Above the limit, every new
  * address is refused. If free addresses were accepted, the response would show which addresses are known.
  */
-function refuseEmail(
-  draft: SubmissionDraft,
-  { member, emailOwnerId, conflictAt }: SubmissionFacts,
-): Refusal | Outcome<Refusal> | null {
+function refuseEmail(draft: SubmissionDraft, { member, emailOwnerId, conflictAt }: SubmissionFacts) {
   const isNew = !member || foldEmail(member.profile.email) !== foldEmail(draft.member.email)
   if (isNew && conflictAt !== null && draft.limits.emailConflicts !== null) {
     const why = 'too many e-mail addresses of other members were sent'

@@ -7,7 +7,7 @@ import { type FoundPage, type FoundProvider, searchProviders } from '../../opera
 import type { Availability } from '../../scheduling/availability'
 import { minuteMillis } from '../../scheduling/calendar'
 import { bookingRequest } from './booking-request'
-import { endpoint, type Reply } from './endpoint'
+import { endpoint } from './endpoint'
 import {
   CountryCode,
   exampleRegionId,
@@ -128,12 +128,7 @@ export const providers = endpoint({
       return search(query, now, asked, turn)
     }
 
-    async function search(
-      query: Static<typeof ProviderQuery>,
-      now: number,
-      asked: string,
-      turn: Turn,
-    ): Promise<Reply<never>> {
+    async function search(query: Static<typeof ProviderQuery>, now: number, asked: string, turn: Turn) {
       const waiting = turn()
       if (waiting) await waiting
       const found = await searchProviders(

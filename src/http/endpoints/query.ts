@@ -18,10 +18,7 @@ export function readQuery(text: string, schema: TObject<TProperties>): Record<st
 }
 
 /** Returns path parameters. @throws Refusal field_invalid if a parameter is not UTF-8 */
-export function readParams(
-  params: Record<string, string | null> = {},
-  schema: TObject<TProperties>,
-): Record<string, string | number> {
+export function readParams(params: Record<string, string | null> = {}, schema: TObject<TProperties>) {
   const values: Record<string, string | number> = {}
   for (const name in params) values[name] = toValue(name, params[name] ?? null, schema)
   return values

@@ -146,11 +146,7 @@ function isQuiet(servers: ReadonlySet<Server>): boolean {
 }
 
 /** Opens a port that servers of this process share. Fails if another program uses the port. */
-function openShared(
-  open: (port: number, tls?: TlsIdentity) => Server,
-  port: number,
-  tls: TlsIdentity,
-): Server {
+function openShared(open: (port: number, tls?: TlsIdentity) => Server, port: number, tls: TlsIdentity) {
   if (port !== 0) open(port).stop(true)
   return open(port, tls)
 }

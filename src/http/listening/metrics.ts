@@ -152,11 +152,7 @@ function histogram(name: Name, of: Distribution, scale = 1 / 1_000): Histogram {
   return { name, help: helps[name], type: 'histogram', scale, of: [[{}, of]] }
 }
 
-function serviceMetrics(
-  measured: Measured,
-  records: RecordMeasures | null,
-  isReady: boolean,
-): (Metric | Histogram)[] {
+function serviceMetrics(measured: Measured, records: RecordMeasures | null, isReady: boolean) {
   const { places, build, zones } = measured
   const engine = measured.engine()
   const { edition, folder, age } = zones
