@@ -61,14 +61,19 @@ export function auditCommand(): Command {
       name: 'export',
       description: 'Print all lines as JSON, one per line',
       examples: ['anteroom audit export > audit.jsonl'],
-      run: exportLines,
+      async run({ context }) {
+        for await (const line of matchingLines(context, {})) await printJsonLine(presentLine(line))
+      },
     }),
     recordsCommand({
       name: 'head',
       description: 'Print the id and hash of the newest line; keep them elsewhere to verify the log later',
       options: [json()],
       examples: ['anteroom audit head'],
-      run: head,
+      async run({ context }) {
+        const newest = await auditHead(context)
+        return { json: newest, text: formatHead(newest) }
+      },
     }),
     affectedCommand(),
     recordsCommand({
@@ -168,15 +173,6 @@ function summary(lines: readonly AuditLine[]): string {
 }
 
 const mostActors = 5
-
-async function exportLines({ context }: Call<Records>): Promise<undefined> {
-  for await (const line of matchingLines(context, {})) await printJsonLine(presentLine(line))
-}
-
-async function head({ context }: Call<Records>): Promise<Answer> {
-  const newest = await auditHead(context)
-  return { json: newest, text: formatHead(newest) }
-}
 
 async function verify(call: Call<Records, { head?: AuditHead; heads?: string; archive?: string }>) {
   const { context, flags } = call

@@ -31,7 +31,14 @@ export function timeOffCommand(): Command {
         ],
         options: [json()],
         examples: ['anteroom provider time-off remove on-001 2026-12-21 2026-12-24'],
-        run: removeAbsence,
+        async run({ context, act }: Call<Context>, provider: Provider, from: string, until: string) {
+          const { isOfDirectory } = await removeTimeOff(context, provider, parseTimeOff(from, until), act())
+          const line = `Removed the time off of provider ${provider.ref} from ${from} to ${until}.`
+          const again = isOfDirectory
+            ? ' It came from the directory files: remove it there too, or the next load adds it again.'
+            : ''
+          return { json: { provider: provider.ref, from, until, isOfDirectory }, text: `${line}${again}` }
+        },
       }),
       onProvider({
         name: 'list',
@@ -44,20 +51,6 @@ export function timeOffCommand(): Command {
     ],
     'List and remove absences of providers',
   )
-}
-
-async function removeAbsence(
-  { context, act }: Call<Context>,
-  provider: Provider,
-  from: string,
-  until: string,
-): Promise<Answer> {
-  const { isOfDirectory } = await removeTimeOff(context, provider, parseTimeOff(from, until), act())
-  const line = `Removed the time off of provider ${provider.ref} from ${from} to ${until}.`
-  const again = isOfDirectory
-    ? ' It came from the directory files: remove it there too, or the next load adds it again.'
-    : ''
-  return { json: { provider: provider.ref, from, until, isOfDirectory }, text: `${line}${again}` }
 }
 
 /** The source is `staff` if a command added the absence, and `directory` if a load added it. */

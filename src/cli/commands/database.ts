@@ -61,7 +61,14 @@ export function databaseCommand(): Command {
       description: 'Use a database again that was marked as copied',
       options: [json(), yes],
       examples: ['anteroom database reactivate --database anteroom.sqlite'],
-      run: reactivate,
+      async run({ context, flags, act }) {
+        const note = requireCopied(await context.maintenance.findCopyNote())
+        const loss = `The database was ${describeCopy(note)}. Later changes to the copy are not in this database.`
+        await confirm(`${loss} Stop serving the copy. Use this database again?`, flags)
+        await context.maintenance.reactivate(act())
+        const line = `The database is active. ${loss} Make sure that no server uses the copy.`
+        return { json: { active: true, copied: presentCopyNote(note) }, text: line }
+      },
     }),
   ])
 }
@@ -135,15 +142,6 @@ function nextLines(to: DatabaseSetting, from: string, { deactivated }: Copied): 
   ]
 }
 
-async function reactivate({ context, flags, act }: Call<Records>): Promise<Answer> {
-  const note = requireCopied(await context.maintenance.findCopyNote())
-  const loss = `The database was ${describeCopy(note)}. Later changes to the copy are not in this database.`
-  await confirm(`${loss} Stop serving the copy. Use this database again?`, flags)
-  await context.maintenance.reactivate(act())
-  const line = `The database is active. ${loss} Make sure that no server uses the copy.`
-  return { json: { active: true, copied: presentCopyNote(note) }, text: line }
-}
-
 export function initCommand(): Command {
   return storageCommand({
     name: 'init',
@@ -213,18 +211,16 @@ export function migrateCommand(): Command {
     name: 'migrate',
     options: [json()],
     examples: ['anteroom migrate --database /var/lib/anteroom/anteroom.sqlite'],
-    run: migrate,
+    async run(flags: Flags & CommonFlags) {
+      const upgraded = await upgradeProduction(readStorageConfig(flags))
+      if (!upgraded) return { json: { upgraded: false, copy: null }, text: 'The database is up to date.' }
+      const { copy } = upgraded
+      return {
+        json: { upgraded: true, copy: copy ?? null },
+        text: ['The database was upgraded and is up to date.', copy ? keptCopyNote(copy) : []],
+      }
+    },
   })
-}
-
-async function migrate(flags: Flags & CommonFlags): Promise<Answer> {
-  const upgraded = await upgradeProduction(readStorageConfig(flags))
-  if (!upgraded) return { json: { upgraded: false, copy: null }, text: 'The database is up to date.' }
-  const { copy } = upgraded
-  return {
-    json: { upgraded: true, copy: copy ?? null },
-    text: ['The database was upgraded and is up to date.', copy ? keptCopyNote(copy) : []],
-  }
 }
 
 export function keyCommand(): Command {

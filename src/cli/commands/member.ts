@@ -69,7 +69,9 @@ export function memberCommand(): Command {
         "anteroom member find 'lovelace'",
         "anteroom member find '416 555 0100' --json | jq -r .[].id",
       ],
-      run: find,
+      async run({ context }, text: string) {
+        return foundAnswer(await findMembers(context, text, makeAct()), await partnerNames(context))
+      },
     }),
     ...switchCommands<Records, Person>(onMember, {
       deactivate: ['Block a member: look-ups and bookings get HTTP 403', 'anteroom member deactivate 42'],
@@ -104,14 +106,24 @@ export function memberCommand(): Command {
       description: "Remove a member's e-mail address, so that another member can use it",
       options: [yes, json()],
       examples: ['anteroom member release-email 42'],
-      run: release,
+      async run({ context, flags, act }, person: Person) {
+        const { id, named } = person
+        await confirm(`Remove the e-mail address of ${named} so that another member can use it?`, flags)
+        await releaseEmail(context, person, act())
+        const text = `Member ${id} has no e-mail address until their partner sends one again.`
+        return { json: { member: id, email: null }, text }
+      },
     }),
     recordsCommand({
       name: 'due',
       description: 'List members whose last request ended long ago',
       options: [required('--older-than <years>', 'the retention period, for example 7y', years), json()],
       examples: ['anteroom member due --older-than 7y'],
-      run: due,
+      async run({ context, flags }: Call<Records, DueFlags>) {
+        const { olderThan = 0 } = flags
+        const before = yearsBefore(context.clock.now(), olderThan)
+        return dueAnswer(await Array.fromAsync(membersDue(context, before)), olderThan)
+      },
     }),
     onMember({
       name: 'erase',
@@ -136,10 +148,6 @@ export function memberCommand(): Command {
 function words(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.')
   return text.trim()
-}
-
-async function find({ context }: Call<Records>, text: string): Promise<Answer> {
-  return foundAnswer(await findMembers(context, text, makeAct()), await partnerNames(context))
 }
 
 async function show({ context: service }: Call<Service>, person: Person): Promise<Answer> {
@@ -191,14 +199,6 @@ async function edit({ context, flags, act }: Call<Records, EditFlags>, person: P
   return { json: { member: person.id, changed: names }, text }
 }
 
-async function release({ context, flags, act }: Call<Records>, person: Person): Promise<Answer> {
-  const { id, named } = person
-  await confirm(`Remove the e-mail address of ${named} so that another member can use it?`, flags)
-  await releaseEmail(context, person, act())
-  const text = `Member ${id} has no e-mail address until their partner sends one again.`
-  return { json: { member: id, email: null }, text }
-}
-
 async function exportMemberData({ context, flags, act }: Call<Records, OutputFlags>, member: Person) {
   const output = outputPath(flags)
   const read = async () => presentExport(await exportMember(context, member, act()))
@@ -217,12 +217,6 @@ async function exportMemberData({ context, flags, act }: Call<Records, OutputFla
 interface DueFlags {
   readonly due?: boolean
   readonly olderThan?: number
-}
-
-async function due({ context, flags }: Call<Records, DueFlags>): Promise<Answer> {
-  const { olderThan = 0 } = flags
-  const before = yearsBefore(context.clock.now(), olderThan)
-  return dueAnswer(await Array.fromAsync(membersDue(context, before)), olderThan)
 }
 
 /** @throws Refusal field_invalid if a member or no period is given */

@@ -9,17 +9,8 @@ import {
   renameOrganization,
   setOrganizationActive,
 } from '../../operations/partners'
-import {
-  type Call,
-  commandGroup,
-  commandsOn,
-  json,
-  recordsCommand,
-  stateOf,
-  switchCommands,
-} from '../command'
+import { commandGroup, commandsOn, json, recordsCommand, stateOf, switchCommands } from '../command'
 import { withRecords } from '../storage'
-import type { Answer } from '../terminal/output'
 import { type Columns, columnsOf, rowsAnswer } from '../terminal/table'
 
 export function organizationCommand(): Command {
@@ -30,14 +21,19 @@ export function organizationCommand(): Command {
       words: [['<name>']],
       options: [json()],
       examples: ["anteroom organization add 'North Care'"],
-      run: add,
+      async run({ context, act }, name: string) {
+        const added = await addOrganization(context, name, act())
+        return { json: added, text: `Added organization ${added.id}, ${added.name}.` }
+      },
     }),
     recordsCommand({
       name: 'list',
       description: 'List the organizations',
       options: [json()],
       examples: ['anteroom organization list --json | jq -r .[].name'],
-      run: list,
+      async run({ context }) {
+        return rowsAnswer(await listOrganizations(context), columns, 'There are no organizations.')
+      },
     }),
     onOrganization({
       name: 'rename',
@@ -45,7 +41,13 @@ export function organizationCommand(): Command {
       words: [['<name>', 'the new name']],
       options: [json()],
       examples: ["anteroom organization rename 'North Care' 'North Health'"],
-      run: rename,
+      async run({ context, act }, organization: Organization, name: string) {
+        await renameOrganization(context, organization, name, act())
+        return {
+          json: { ...organization, name },
+          text: `Organization ${organization.name} is now called ${name}.`,
+        }
+      },
     }),
     ...switchCommands(onOrganization, {
       deactivate: ['Refuse all its partners with HTTP 403', "anteroom organization deactivate 'North Care'"],
@@ -61,20 +63,6 @@ export function organizationCommand(): Command {
 }
 
 const onOrganization = commandsOn(withRecords, ['<organization>', 'name or id'], requireOrganization)
-
-async function add({ context, act }: Call<Records>, name: string): Promise<Answer> {
-  const added = await addOrganization(context, name, act())
-  return { json: added, text: `Added organization ${added.id}, ${added.name}.` }
-}
-
-async function list({ context }: Call<Records>): Promise<Answer> {
-  return rowsAnswer(await listOrganizations(context), columns, 'There are no organizations.')
-}
-
-async function rename({ context, act }: Call<Records>, organization: Organization, name: string) {
-  await renameOrganization(context, organization, name, act())
-  return { json: { ...organization, name }, text: `Organization ${organization.name} is now called ${name}.` }
-}
 
 async function askCutOff({ id, name }: Organization, context: Records): Promise<string> {
   const theirs = (await listPartners(context)).filter(({ organization }) => organization?.id === id)

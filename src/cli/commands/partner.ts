@@ -43,14 +43,27 @@ export function partnerCommand(): Command {
       words: [['<name>']],
       options: [['--organization <organization>', 'name or id of the organization it acts for'], json()],
       examples: ["anteroom partner add Lantern --organization 'North Care'"],
-      run: add,
+      async run({ context, flags, act }: Call<Records, { organization?: string }>, name: string) {
+        const of = flags.organization
+        const organization = of === undefined ? null : await requireOrganization(context, of)
+        const added = await addPartner(context, name, organization, act())
+        const next = `Next: anteroom token issue '${added.name}'`
+        return { json: added, text: `Added partner ${added.id}, ${added.name}. ${next}` }
+      },
     }),
     recordsCommand({
       name: 'list',
       description: 'List the partners',
       options: [json()],
       examples: ['anteroom partner list'],
-      run: list,
+      async run({ context }) {
+        const keys = await listTokens(context)
+        const rows = (await listPartners(context)).map((partner) => {
+          const theirs = keys.filter(({ partnerId }) => partnerId === partner.id)
+          return { ...partner, ...tokenSummary(theirs, context.clock.now()) }
+        })
+        return rowsAnswer(rows, columns, 'There are no partners.')
+      },
     }),
     onPartner({
       name: 'show',
@@ -65,7 +78,10 @@ export function partnerCommand(): Command {
       words: [['<name>', 'the new name']],
       options: [json()],
       examples: ["anteroom partner rename Lantern 'Lantern Health'"],
-      run: rename,
+      async run({ context, act }, partner: Partner, name: string) {
+        await renamePartner(context, partner, name, act())
+        return { json: { ...partner, name }, text: `Partner ${partner.name} is now called ${name}.` }
+      },
     }),
     onPartner({
       name: 'set-organization',
@@ -113,23 +129,6 @@ export function partnerCommand(): Command {
 
 export const onPartner = commandsOn(withRecords, ['<partner>', 'name or id'], requirePartner)
 
-async function add({ context, flags, act }: Call<Records, { organization?: string }>, name: string) {
-  const of = flags.organization
-  const organization = of === undefined ? null : await requireOrganization(context, of)
-  const added = await addPartner(context, name, organization, act())
-  const next = `Next: anteroom token issue '${added.name}'`
-  return { json: added, text: `Added partner ${added.id}, ${added.name}. ${next}` }
-}
-
-async function list({ context }: Call<Records>): Promise<Answer> {
-  const keys = await listTokens(context)
-  const rows = (await listPartners(context)).map((partner) => {
-    const theirs = keys.filter(({ partnerId }) => partnerId === partner.id)
-    return { ...partner, ...tokenSummary(theirs, context.clock.now()) }
-  })
-  return rowsAnswer(rows, columns, 'There are no partners.')
-}
-
 async function show({ context }: Call<Records>, partner: Partner): Promise<Answer> {
   const keys = await listTokens(context, partner)
   const now = context.clock.now()
@@ -162,11 +161,6 @@ async function show({ context }: Call<Records>, partner: Partner): Promise<Answe
       table(usedFrom, addressColumns, 'No token was used in the last 30 days.'),
     ],
   }
-}
-
-async function rename({ context, act }: Call<Records>, partner: Partner, name: string): Promise<Answer> {
-  await renamePartner(context, partner, name, act())
-  return { json: { ...partner, name }, text: `Partner ${partner.name} is now called ${name}.` }
 }
 
 async function setOrganization({ context, flags, act }: Call<Records>, partner: Partner, of: string) {

@@ -63,7 +63,15 @@ export function providerCommand(): Command {
       description: 'List the free slots of a provider',
       options: [['--region <region>', 'only slots that searches in this region show, such as CA-ON'], json()],
       examples: ['anteroom provider slots on-001'],
-      run: slots,
+      run({ context, flags }: ProviderCall, provider: Provider) {
+        const asked = askedOf(context, flags.region)
+        const free = listFreeSlots(context, provider, asked, context.clock.now()).map((startsAt) => ({
+          ...presentStart(context, provider, startsAt),
+          utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
+        }))
+        const none = `There are no free slots${isWorking(provider) ? '' : `: the provider is ${providerState(provider)}`}.`
+        return rowsAnswer(free, slotColumns(provider.timeZone), none)
+      },
     }),
     onProvider({
       name: 'why',
@@ -147,16 +155,6 @@ function show({ context }: ProviderCall, provider: Provider): Answer {
     ['', 'Time off', table(absencesBySource(provider), absenceColumns, 'There is none.')],
   ]
   return { json: shown, text: [fields(record), sections] }
-}
-
-function slots({ context, flags }: ProviderCall, provider: Provider): Answer {
-  const asked = askedOf(context, flags.region)
-  const free = listFreeSlots(context, provider, asked, context.clock.now()).map((startsAt) => ({
-    ...presentStart(context, provider, startsAt),
-    utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
-  }))
-  const none = `There are no free slots${isWorking(provider) ? '' : `: the provider is ${providerState(provider)}`}.`
-  return rowsAnswer(free, slotColumns(provider.timeZone), none)
 }
 
 function why({ context, flags }: ProviderCall, provider: Provider, time: string): Answer {

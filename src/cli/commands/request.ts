@@ -3,7 +3,7 @@ import type { RequestNote, RequestRecord } from '../../domain/booking-request'
 import { Refusal } from '../../domain/errors'
 import { presentTimestamp } from '../../http/endpoints/fields'
 import { absenceOfRequest, acknowledgeShift } from '../../operations/check-bookings'
-import type { Context, Records } from '../../operations/context'
+import type { Context } from '../../operations/context'
 import { requireRequest } from '../../operations/find-records'
 import { noteAct } from '../../operations/maintenance'
 import { memberTimeAt, readHistory } from '../../operations/members'
@@ -92,7 +92,10 @@ export function requestCommand(): Command {
       description: 'Confirm that the changed local time of a booked slot is known',
       options: [json(inShapeOfApi)],
       examples: ['anteroom request acknowledge 42'],
-      run: acknowledge,
+      async run({ context, act }, { id }: RequestRecord) {
+        await acknowledgeShift(context, id, act())
+        return requestAnswer(context, id, `The new local time of request ${id} is acknowledged.`)
+      },
     }),
     onRequestId({
       name: 'note',
@@ -100,30 +103,26 @@ export function requestCommand(): Command {
       words: [['<text>', 'the note; - reads it from stdin, which keeps it out of the shell history']],
       options: [json('print the id of the note as JSON')],
       examples: ["anteroom request note 42 'Rings back after six.'", 'anteroom request note 42 -'],
-      run: note,
+      async run({ context, act }, id: number, word: string) {
+        const noteId = await addNote(context, id, await givenText(word), act())
+        return { json: { request: id, note: noteId }, text: `Added the note to request ${id}.` }
+      },
     }),
     onRequestId({
       name: 'notes',
       description: 'Show the notes on a request; the audit log records who read them',
       options: [json()],
       examples: ['anteroom request notes 42'],
-      run: showNotes,
+      async run({ context }, id: number) {
+        const notes = await readNotes(context, id, makeAct())
+        const text = notes.map((one, index) => [index > 0 ? '' : [], noteText(one)])
+        return {
+          json: notes.map(({ at, ...note }) => ({ ...note, at: presentTimestamp(at) })),
+          text: notes.length === 0 ? 'There are no notes.' : text,
+        }
+      },
     }),
   ])
-}
-
-async function note({ context, act }: Call<Records>, id: number, word: string): Promise<Answer> {
-  const noteId = await addNote(context, id, await givenText(word), act())
-  return { json: { request: id, note: noteId }, text: `Added the note to request ${id}.` }
-}
-
-async function showNotes({ context }: Call<Records>, id: number): Promise<Answer> {
-  const notes = await readNotes(context, id, makeAct())
-  const text = notes.map((one, index) => [index > 0 ? '' : [], noteText(one)])
-  return {
-    json: notes.map(({ at, ...note }) => ({ ...note, at: presentTimestamp(at) })),
-    text: notes.length === 0 ? 'There are no notes.' : text,
-  }
 }
 
 function noteText({ at, actor, kind, text }: RequestNote): Text {
@@ -187,11 +186,6 @@ async function reopen({ context, flags, act }: Call<Context>, request: RequestRe
   )
   const { state } = await reopenRequest(context, id, act())
   return requestAnswer(context, id, `Request ${id} is ${state} again.`)
-}
-
-async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecord): Promise<Answer> {
-  await acknowledgeShift(context, id, act())
-  return requestAnswer(context, id, `The new local time of request ${id} is acknowledged.`)
 }
 
 async function show(call: Call<Service, { screening?: boolean }>, id: number): Promise<Answer> {

@@ -42,7 +42,9 @@ export function tokenCommand(): Command {
       description: 'Issue the first token of a partner, and print it once',
       options: [json(), toOutput],
       examples: ['anteroom token issue Lantern --output lantern.token'],
-      run: issue,
+      run({ context, flags, act }: Call<Records, OutputFlags>, partner: Partner) {
+        return handOver(flags, partner, (keep) => issueFirstToken(context, partner, act(), keep))
+      },
     }),
     onPartner({
       name: 'rotate',
@@ -91,10 +93,6 @@ export function tokenCommand(): Command {
       run: verify,
     }),
   ])
-}
-
-function issue({ context, flags, act }: Call<Records, OutputFlags>, partner: Partner): Promise<TokenAnswer> {
-  return handOver(flags, partner, (keep) => issueFirstToken(context, partner, act(), keep))
 }
 
 async function rotate(
