@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { startPostgres } from '../support/postgres'
 
 const root = join(import.meta.dir, '../..')
@@ -13,7 +13,7 @@ const [suite, directory] = ['suite.mjs', 'directory.json'].map((name) => join(im
 ]
 const { TEST_EXECUTABLE, TEST_POSTGRES_BIN } = process.env
 const anteroom = TEST_EXECUTABLE
-  ? [join(root, TEST_EXECUTABLE)]
+  ? [resolve(root, TEST_EXECUTABLE)]
   : [process.execPath, join(root, 'src/main.ts')]
 const inNode = ['node', '--test', '--test-reporter=tap', suite]
 const inBun = [process.execPath, 'test', '--timeout=60000', suite]

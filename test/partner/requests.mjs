@@ -63,7 +63,7 @@ for (const [state, start] of Object.entries({ pending, accepted }))
     const { id } = booked
     const old = slotAt(booked.utcStartTime)
     await keeps(id, () => reschedule(id, old))
-    for (const slot of [newSlot(), newSlot(3), old]) {
+    for (const slot of [newSlot(), slotAt(old.utcStartTime, 3), old]) {
       const response = await reschedule(id, slot, { headers: { 'Idempotency-Key': 'k' } })
       const { selfSchedulingProviderId: providerId, utcStartTime } = slot
       const tag = isRequest(response, withState({ ...booked, providerId, utcStartTime }, 'pending'))
