@@ -40,20 +40,15 @@ function setting<Value, const More extends Details = object>(
 const limit = (flag: string, what: string, byDefault: string) =>
   setting(flag, '<n>', `the maximum ${what}, or off`, cap, { byDefault, isReloaded: true })
 
+const flag = (name: string, meaning: string) =>
+  setting(name, null, meaning, trueOrFalse, { byDefault: 'false' })
+
+const reloaded = { isReloaded: true } as const
+
 export const settings = {
   settings: setting('--settings', '<file>', 'NAME=value lines; flags and the environment override it', text),
-  database: setting(
-    '--database',
-    '<place>',
-    'the database: a file, or postgres://user@host/name',
-    databasePlace,
-  ),
-  masterKeyFile: setting(
-    '--master-key-file',
-    '<file>',
-    'the master key (default: the database + .key)',
-    text,
-  ),
+  database: setting('--database', '<place>', 'a file, or postgres://user@host/name', databasePlace),
+  masterKeyFile: setting('--master-key-file', '<file>', 'the master key (default: database + .key)', text),
   masterKeyFd: setting('--master-key-fd', '<n>', 'a file descriptor to read the master key from', descriptor),
   zones: setting('--zones', '<folder>', 'a zoneinfo folder to use instead of the built-in time zones', text),
   baseUrl: setting('--base-url', '<url>', 'the public address, used in links', webAddress),
@@ -62,22 +57,22 @@ export const settings = {
   metricsPort: setting(
     '--metrics-port',
     '<n>',
-    'the port of 127.0.0.1 for Prometheus metrics, 0 for a free one (default: no metrics)',
+    'a local port for metrics, 0 for a free one (default: none)',
     port,
   ),
   tlsCertificate: setting(
     '--tls-certificate',
     '<file>',
-    'the certificate for HTTPS and its chain, in PEM; SIGHUP reloads it',
+    'the certificate and its chain, as PEM',
     text,
-    { isReloaded: true },
+    reloaded,
   ),
   tlsKey: setting(
     '--tls-key',
     '<file>',
-    'the private key of the certificate, in PEM; it must be readable only by its owner',
+    'its private key, as PEM; readable only by its owner',
     text,
-    { isReloaded: true },
+    reloaded,
   ),
   behindProxy: setting(
     '--behind-proxy',
@@ -107,16 +102,8 @@ export const settings = {
     oneOf('all', 'errors'),
     { byDefault: 'all' },
   ),
-  noDocs: setting('--no-docs', null, 'do not serve /docs and /openapi.json', trueOrFalse, {
-    byDefault: 'false',
-  }),
-  requireOperator: setting(
-    '--require-operator',
-    null,
-    'show no person unless the audit log can name the operator',
-    trueOrFalse,
-    { byDefault: 'false' },
-  ),
+  noDocs: flag('--no-docs', 'do not serve /docs and /openapi.json'),
+  requireOperator: flag('--require-operator', 'show no person unless the audit log can name the operator'),
   openRequests: limit('--open-requests', 'open requests of a member with a future slot', '10'),
   openIntakes: limit('--open-intakes', 'intakes of a member that have no provider', '3'),
   emailConflictsPerHour: limit('--email-conflicts-per-hour', 'addresses of other members in an hour', '20'),
@@ -128,16 +115,11 @@ export const settings = {
     { byDefault: '128', isReloaded: true },
   ),
   clinicZone: setting('--clinic-zone', '<zone>', "today's time zone (default: each provider's own)", text),
-  backupMaxAge: setting(
-    '--backup-max-age',
-    '<age>',
-    'the maximum age of the last backup, for example 36h or 2d (default: no maximum)',
-    age,
-  ),
+  backupMaxAge: setting('--backup-max-age', '<age>', 'the oldest allowed backup, such as 36h or 2d', age),
   retention: setting(
     '--retention',
     '<years>',
-    'how long members are kept after their last request, for example 7y (default: not checked)',
+    'years to keep members after their last request, as 7y',
     years,
   ),
 }

@@ -44,15 +44,8 @@ interface MaintenanceParts {
 
 type Settings = ReturnType<typeof settingsOver>
 
-export function createMaintenance({
-  pool,
-  on,
-  acts,
-  node,
-  log,
-  purpose,
-  masterKey,
-}: MaintenanceParts): Maintenance {
+export function createMaintenance(parts: MaintenanceParts): Maintenance {
+  const { pool, on, acts, node, log, purpose, masterKey } = parts
   const inSettings = <T>(work: (settings: Settings) => MaybePromise<T>) =>
     refusing(on(async (connection) => work(settingsOver(connection))))
   const archives = archivesOf(log, (work) =>

@@ -23,12 +23,8 @@ export function affectedCommand(): Command {
       required('--since <instant>', 'a UTC instant; from then on', utcInstant),
       ['--until <instant>', 'a UTC instant; before then (default: now)', utcInstant],
       new Option('--partner <partner>', 'by this partner; name or id').conflicts(['operator', 'address']),
-      new Option('--operator <name>', 'by this operator: an account, or the WHO of a line').conflicts(
-        'address',
-      ),
-      new Option('--address <address>', 'by partners whose tokens this address used').argParser(
-        callerAddress,
-      ),
+      new Option('--operator <name>', 'by this operator: an account, or WHO of a line').conflicts('address'),
+      new Option('--address <address>', 'by partners whose token this address used').argParser(callerAddress),
       json(),
     ],
     examples: [

@@ -15,8 +15,7 @@ import { calledName, fullName, voicemailText } from '../terminal/persons'
 import { columnsOf, rowsAnswer } from '../terminal/table'
 import { memberTimeText, presentAppointment, providerTimeText } from './appointments'
 
-const absenceForm =
-  'a date, a local date and time (2026-12-01T13:00), or a UTC instant (2026-12-01T18:00:00Z)'
+const absenceForm = 'a date, a local time (2026-12-01T13:00), or a UTC instant (2026-12-01T18:00:00Z)'
 
 export function timeOffCommand(): Command {
   return commandGroup(

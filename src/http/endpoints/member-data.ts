@@ -19,9 +19,7 @@ export const MemberData = Type.Object(
     firstName: Name('First name'),
     lastName: Name('Last name'),
     country: CountryCode,
-    preferredName: Type.Optional(
-      Text({ maxLength: 200, description: 'The name to use when addressing the member' }),
-    ),
+    preferredName: Type.Optional(Text({ maxLength: 200, description: 'Name to address the member by' })),
     preferredPronouns: Type.Optional(Line('Pronouns, free text')),
     dob: Type.Optional(
       Text({

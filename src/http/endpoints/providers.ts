@@ -66,9 +66,7 @@ const ProviderBody = Type.Object(
   {
     providerId: Id('Id of the provider; send it as selfSchedulingProviderId to book'),
     details: ProviderDetails,
-    availability: Type.Array(SlotBody, {
-      description: 'Free slots that start in the next 30 days, earliest first',
-    }),
+    availability: Type.Array(SlotBody, { description: 'Free slots of the next 30 days, earliest first' }),
   },
   { title: 'Provider', description: 'A provider with an active license in the region' },
 )

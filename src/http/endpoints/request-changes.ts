@@ -29,9 +29,7 @@ const RequestChange = Type.Object(
 
 const ChangePageBody = Type.Object(
   {
-    results: Type.Array(RequestChange, {
-      description: 'Requests in order of their last change, oldest first',
-    }),
+    results: Type.Array(RequestChange, { description: 'Requests in order of their last change' }),
     next: Type.String({ description: 'Full URL of what changes after this page; also on the last page' }),
   },
   { title: 'RequestChangePage', description: 'A page of changed requests' },
