@@ -54,26 +54,9 @@ export const settings = {
   baseUrl: setting('--base-url', '<url>', 'the public address, used in links', webAddress),
   host: setting('--host', '<host>', 'the address to listen on', text, { byDefault: '127.0.0.1' }),
   port: setting('--port', '<n>', 'the port to listen on, 0 for a free one', port, { byDefault: '8080' }),
-  metricsPort: setting(
-    '--metrics-port',
-    '<n>',
-    'a local port for metrics, 0 for a free one (default: none)',
-    port,
-  ),
-  tlsCertificate: setting(
-    '--tls-certificate',
-    '<file>',
-    'the certificate and its chain, as PEM',
-    text,
-    reloaded,
-  ),
-  tlsKey: setting(
-    '--tls-key',
-    '<file>',
-    'its private key, as PEM; readable only by its owner',
-    text,
-    reloaded,
-  ),
+  metricsPort: setting('--metrics-port', '<n>', 'a local port for metrics, 0 for any (default: none)', port),
+  tlsCertificate: setting('--tls-certificate', '<file>', 'the certificate chain, as PEM', text, reloaded),
+  tlsKey: setting('--tls-key', '<file>', 'its key, as PEM; readable only by its owner', text, reloaded),
   behindProxy: setting(
     '--behind-proxy',
     '<networks>',
@@ -116,12 +99,7 @@ export const settings = {
   ),
   clinicZone: setting('--clinic-zone', '<zone>', "today's time zone (default: each provider's own)", text),
   backupMaxAge: setting('--backup-max-age', '<age>', 'the oldest allowed backup, such as 36h or 2d', age),
-  retention: setting(
-    '--retention',
-    '<years>',
-    'years to keep members after their last request, as 7y',
-    years,
-  ),
+  retention: setting('--retention', '<years>', 'years to keep members after the last request, as 7y', years),
 }
 
 export type SettingName = keyof typeof settings

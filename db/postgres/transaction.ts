@@ -219,13 +219,8 @@ export function createActs(pool: Pool<Session>) {
         const { ids, pending } = await session.records.write(decision.writes)
         const lines = act ? linesOf(decision, act, ids[0]) : []
         const answer = decision.answer(ids)
-        return {
-          answer,
-          lines,
-          changed: changesOf(decision, ids),
-          replaced: replacedIn(decision, ids),
-          pending,
-        }
+        const [changed, replaced] = [changesOf(decision, ids), replacedIn(decision, ids)]
+        return { answer, lines, changed, replaced, pending }
       },
       { isAlone, attemptMillis: isLarge ? largeMillis : undefined },
     )

@@ -164,11 +164,8 @@ export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>
             const answer = await value.run({ context, flags, act, tried }, ...words)
             if (answer) printAnswer(flags, answer)
           }
-          return auditRefusals(
-            records,
-            tried,
-            changesRecords(tried) ? () => changeActive(records, work) : work,
-          )
+          const attempt = changesRecords(tried) ? () => changeActive(records, work) : work
+          return auditRefusals(records, tried, attempt)
         })
       },
     })

@@ -220,12 +220,8 @@ function errorParts(
   const message = field ? `${field.replace(within, '')}: ${words}` : words
   const body = JSON.stringify(status === 401 ? { code, message } : { message, status })
   // Sets all headers at once, because setting a header later costs as much as creating the response.
-  const headers: Record<string, string> = {
-    ...sent,
-    ...noStore,
-    'Content-Type': jsonType,
-    'X-Error-Code': code,
-  }
+  const about = { 'Content-Type': jsonType, 'X-Error-Code': code }
+  const headers: Record<string, string> = { ...sent, ...noStore, ...about }
   if (status === 401) headers['WWW-Authenticate'] = invalidToken
   if (status === 503 || status === 429) headers['Retry-After'] = String(retryAfterSeconds ?? 1)
   return { body, bytes: Buffer.byteLength(body), status, headers }

@@ -127,12 +127,6 @@ export function regionsShown(context: Context, countryCode: string): readonly Re
 
 /** Returns the providers that partners must see in a region at `now` (ms). */
 export function providersShown(context: Context, { id: regionId }: Region, now: number): Promise<FoundPage> {
-  const search = {
-    ...firstPage,
-    regionId,
-    countryCode: undefined,
-    modality: undefined,
-    languageTag: undefined,
-  }
-  return searchProviders(context, search, now, () => undefined)
+  const others = { countryCode: undefined, modality: undefined, languageTag: undefined }
+  return searchProviders(context, { ...firstPage, regionId, ...others }, now, () => undefined)
 }

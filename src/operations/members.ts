@@ -68,12 +68,8 @@ export function releaseEmail({ store }: Records, { id }: Member, act: Act): Prom
 
 /** The API answers look-ups and bookings of a deactivated member with HTTP 403. */
 export function setMemberActive({ store }: Records, { id }: Pick<Member, 'id'>, active: boolean, act: Act) {
-  return store.change(
-    act,
-    ({ members }) => [members.findForStaff(id)],
-    (member) => decideState('member', member, active),
-    { isAlone: true },
-  )
+  const decide = (member: Member | null) => decideState('member', member, active)
+  return store.change(act, ({ members }) => [members.findForStaff(id)], decide, { isAlone: true })
 }
 
 /** Returns a member's requests and what partners sent with them, oldest first. Empty for an erased member. */

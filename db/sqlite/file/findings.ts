@@ -15,12 +15,8 @@ function modesFinding(path: string): Finding {
   const files = [path, `${path}-wal`, `${path}-shm`]
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
   if (open.length === 0) return { check, state: 'ok', detail: 'readable only by their owner' }
-  return {
-    check,
-    state: 'bad',
-    detail: `others can read ${open.join(', ')}`,
-    remedy: 'run chmod 600 on each of them',
-  }
+  const detail = `others can read ${open.join(', ')}`
+  return { check, state: 'bad', detail, remedy: 'run chmod 600 on each of them' }
 }
 
 function copiesFinding(path: string): Finding {

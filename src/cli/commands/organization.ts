@@ -51,10 +51,7 @@ export function organizationCommand(): Command {
     }),
     ...switchCommands(onOrganization, {
       deactivate: ['Refuse all its partners with HTTP 403', "anteroom organization deactivate 'North Care'"],
-      reactivate: [
-        'Accept the requests of its partners again',
-        "anteroom organization reactivate 'North Care'",
-      ],
+      reactivate: ['Accept requests of its partners again', "anteroom organization reactivate 'North Care'"],
       set: setOrganizationActive,
       question: askCutOff,
       nameOf: ({ name }) => `Organization ${name}`,

@@ -95,11 +95,7 @@ export function partnerCommand(): Command {
       name: 'set-rates',
       description: 'Set rate limits for one partner, instead of those of serve',
       options: [
-        [
-          '--reads-per-minute <n>',
-          'reads in a minute: a whole number, off, or default (as serve)',
-          rateOverride,
-        ],
+        ['--reads-per-minute <n>', 'reads in a minute: a number, off, or default (as serve)', rateOverride],
         ['--bookings-per-minute <n>', 'booking requests in a minute; the same values', rateOverride],
         ['--intakes-per-hour <n>', 'intakes in an hour; the same values', rateOverride],
         ['--email-conflicts-per-hour <n>', 'e-mail addresses of other members in an hour', rateOverride],

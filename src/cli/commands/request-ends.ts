@@ -80,12 +80,8 @@ async function assign(call: Call<Context, { provider: string; slot?: string }>, 
   const isMismatch = warnOfMismatch(context, request.member, provider, slot)
   if (state === 'pending' || state === 'accepted') {
     const present = `is ${state} with ${appointmentOf(context, request)}`
-    await askAbout(
-      context,
-      request,
-      `Request ${id} of ${person}, ${present}. Assign it to ${to} instead?`,
-      flags,
-    )
+    const question = `Request ${id} of ${person}, ${present}. Assign it to ${to} instead?`
+    await askAbout(context, request, question, flags)
   } else if (isMismatch) {
     await askAbout(context, request, `Assign request ${id} of ${person}, to ${to} anyway?`, flags)
   }

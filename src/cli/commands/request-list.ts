@@ -40,10 +40,7 @@ interface Flags extends CommonFlags {
 
 export function requestListCommand(): Command {
   const states = new Option('--state <state>', 'requests in this state; waiting means unassigned or pending')
-  const sort = new Option(
-    '--sort <order>',
-    'the order: age (oldest first), slot (soonest first) or risk (highest first)',
-  )
+  const sort = new Option('--sort <order>', 'by age (oldest first), slot (soonest) or risk (highest)')
   return recordsCommand({
     name: 'list',
     description: 'List requests, the oldest first, one page at a time',
@@ -103,13 +100,8 @@ async function queueWishOf(context: Records, flags: Flags): Promise<QueueWish> {
     submittedFrom: since,
     submittedUntil: age === undefined ? undefined : context.clock.now() - age,
   }
-  return {
-    filter,
-    sort: sortOf(flags),
-    perMember: !flags.json && member === undefined,
-    page,
-    pageSize: limit,
-  }
+  const perMember = !flags.json && member === undefined
+  return { filter, sort: sortOf(flags), perMember, page, pageSize: limit }
 }
 
 /** The default order is by risk for waiting intakes, and by age for other lists. */

@@ -178,12 +178,8 @@ async function reopen({ context, flags, act }: Call<Context>, request: RequestRe
   const { id, isIntake, member } = request
   requireReopenable(request, context.clock.now())
   const what = isIntake ? 'without a provider' : `with ${appointmentOf(context, request)}`
-  await askAbout(
-    context,
-    request,
-    `Reopen request ${id} of ${await personText(context, member)}, ${what}?`,
-    flags,
-  )
+  const question = `Reopen request ${id} of ${await personText(context, member)}, ${what}?`
+  await askAbout(context, request, question, flags)
   const { state } = await reopenRequest(context, id, act())
   return requestAnswer(context, id, `Request ${id} is ${state} again.`)
 }

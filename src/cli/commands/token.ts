@@ -85,10 +85,7 @@ export function tokenCommand(): Command {
     verifyCommand({
       name: 'verify',
       description: 'Read a token from stdin, and show what the API would answer and why',
-      options: [
-        ['--kid <kid>', 'check the token with this kid: cut -d. -f1 token.txt | base64 -d shows it'],
-        json(),
-      ],
+      options: [['--kid <kid>', 'check the token with this kid (cut -d. -f1 token.txt | base64 -d)'], json()],
       examples: ['anteroom token verify --kid jVFHDmJjUow0fpJH', 'anteroom token verify < token.txt'],
       run: verify,
     }),
