@@ -16,19 +16,14 @@ export function perHour(quota: number): Rate {
 /** A partner's own limit. `off` removes the limit; null applies the service's limit. */
 export type RateOverride = number | 'off' | null
 
-export interface PartnerRates {
-  readonly readsPerMinute: RateOverride
-  readonly bookingsPerMinute: RateOverride
-  readonly intakesPerHour: RateOverride
-  readonly emailConflictsPerHour: RateOverride
-}
-
-export const noRates: PartnerRates = {
+export const noRates = {
   readsPerMinute: null,
   bookingsPerMinute: null,
   intakesPerHour: null,
   emailConflictsPerHour: null,
 }
+
+export type PartnerRates = Readonly<Record<keyof typeof noRates, RateOverride>>
 
 /** For example `reads 60, bookings default per minute, intakes default, e-mail conflicts default per hour`. */
 export function ratesText(rates: PartnerRates): string {

@@ -10,7 +10,7 @@ import {
   type KeyFacts,
 } from '../domain/decisions/partners'
 import { type Kind, Refusal } from '../domain/errors'
-import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
+import { type KeyRecord, keyStateAt, type Partner } from '../domain/partner'
 import type { Decision } from '../domain/ports/writes'
 import { dayMillis } from '../scheduling/calendar'
 import { type Context, type Records, thenShow } from './context'
@@ -27,7 +27,7 @@ type Keep = (token: string) => void
  * @throws Refusal token_exists if a token is in force or waits for its cutover; errors of `keep`
  */
 export function issueFirstToken(records: Records, partner: Partner, act: Act, keep?: Keep): Promise<string> {
-  return createToken(records, partner, act.at, act, keep, issueKey)
+  return createToken(records, partner, act.at, act, keep, decideIssue)
 }
 
 /**
@@ -36,7 +36,7 @@ export function issueFirstToken(records: Records, partner: Partner, act: Act, ke
  * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force; errors of `keep`
  */
 export function rotateToken(records: Records, partner: Partner, cutoverAt: number, act: Act, keep?: Keep) {
-  return createToken(records, partner, cutoverAt, act, keep, rotateKey)
+  return createToken(records, partner, cutoverAt, act, keep, decideRotation)
 }
 
 async function createToken(
@@ -45,12 +45,12 @@ async function createToken(
   startsAt: number,
   act: Act,
   keep: Keep = () => {},
-  activate: typeof issueKey,
+  decide: typeof decideIssue,
 ): Promise<string> {
   const key = { ...newKey(records.random), startsAt }
   const token = await signToken({ ...key, issuedAt: act.at })
   keep(token)
-  await activate(records, partner.id, key, act)
+  await changeKeys(records, partner.id, act, (known) => decide(known, key, act))
   return token
 }
 
@@ -64,17 +64,8 @@ export function cancelCutover(records: Records, partner: Partner, act: Act): Pro
   return changeKeys(records, partner.id, act, (known) => decideCancellation(known, act))
 }
 
-/** @throws Refusal token_exists */
-export function issueKey(records: Records, partnerId: number, key: NewKey, act: Act): Promise<void> {
-  return changeKeys(records, partnerId, act, (known) => decideIssue(known, key, act))
-}
-
-/** @throws Refusal field_invalid for a start in the past, record_unknown if no key is in force */
-export function rotateKey(records: Records, partnerId: number, key: NewKey, act: Act): Promise<void> {
-  return changeKeys(records, partnerId, act, (known) => decideRotation(known, key, act))
-}
-
-function changeKeys(records: Records, id: number, act: Act, decide: (known: KeyFacts) => Decision) {
+/** @throws the refusals of `decide` */
+export function changeKeys(records: Records, id: number, act: Act, decide: (known: KeyFacts) => Decision) {
   const changed = records.store.change(
     act,
     ({ partners }) => [partners.find(id), partners.keyRecordsOf(id)],

@@ -1,5 +1,6 @@
 import type { Act, AuditFilter, AuditHead } from '../../src/domain/audit'
 import { type DirectoryComparison, decideLoad } from '../../src/domain/decisions/compare-directory'
+import { decideIssue, decideRotation } from '../../src/domain/decisions/partners'
 import { decideForgetting, expiredBy } from '../../src/domain/decisions/submission'
 import { decideAcknowledgement, type PlacementDraft } from '../../src/domain/decisions/transitions'
 import type { RefusalQuery } from '../../src/domain/errors'
@@ -52,8 +53,10 @@ export function actsOf({
       onboarding.setPartnerNetworks(records, named(id), networks, act),
 
     listKeys: () => tokens.listTokens(records),
-    issueKey: (partnerId: number, key: NewKey, act: Act) => tokens.issueKey(records, partnerId, key, act),
-    rotateKey: (partnerId: number, key: NewKey, act: Act) => tokens.rotateKey(records, partnerId, key, act),
+    issueKey: (partnerId: number, key: NewKey, act: Act) =>
+      tokens.changeKeys(records, partnerId, act, (known) => decideIssue(known, key, act)),
+    rotateKey: (partnerId: number, key: NewKey, act: Act) =>
+      tokens.changeKeys(records, partnerId, act, (known) => decideRotation(known, key, act)),
     revokeKeys: (partnerId: number, act: Act) => tokens.revokeToken(records, named(partnerId), act),
     cancelCutover: (partnerId: number, act: Act) => tokens.cancelCutover(records, named(partnerId), act),
 
