@@ -106,13 +106,8 @@ export function timeText(time: MemberTime | null): string {
   return `between ${earliest} and ${later === day ? latest.slice(15) : latest}${named}`
 }
 
-interface Names {
-  readonly firstName: string
-  readonly lastName: string
-}
-
 /** Returns the full name as stored, not the preferred name. */
-export function fullName({ firstName, lastName }: Names): string {
+export function fullName({ firstName, lastName }: Record<'firstName' | 'lastName', string>): string {
   return `${firstName} ${lastName}`
 }
 

@@ -221,18 +221,8 @@ export function presentFound(
 }
 
 function presentProfile(provider: Provider): Omit<typeof ProviderBody.static, 'availability'> {
-  return {
-    providerId: provider.id,
-    details: {
-      firstName: provider.firstName,
-      lastName: provider.lastName,
-      credentials: provider.credentials,
-      pronouns: provider.pronouns,
-      gender: provider.gender,
-      bio: provider.bio,
-      timeZone: provider.timeZone,
-      languagesSpoken: [...provider.languagesSpoken],
-      modalities: [...provider.modalities],
-    },
-  }
+  const { id: providerId, firstName, lastName, credentials, pronouns, gender, bio, timeZone } = provider
+  const [languagesSpoken, modalities] = [[...provider.languagesSpoken], [...provider.modalities]]
+  const person = { firstName, lastName, credentials, pronouns, gender, bio, timeZone }
+  return { providerId, details: { ...person, languagesSpoken, modalities } }
 }

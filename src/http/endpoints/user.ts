@@ -44,15 +44,7 @@ export const user = endpoint({
 })
 
 export function presentMember({ id, externalUserId, profile }: Member): typeof UserBody.static {
-  return {
-    id,
-    firstName: profile.firstName,
-    lastName: profile.lastName,
-    email: profile.email,
-    userType: 'member',
-    country: profile.country,
-    preferredSpokenLanguage: languageName(profile.preferredSpokenLanguage),
-    preferredSpokenLanguageCode: profile.preferredSpokenLanguage,
-    externalUserId,
-  }
+  const { firstName, lastName, email, country, preferredSpokenLanguage: code } = profile
+  const language = { preferredSpokenLanguage: languageName(code), preferredSpokenLanguageCode: code }
+  return { id, firstName, lastName, email, userType: 'member', country, ...language, externalUserId }
 }
