@@ -45,7 +45,7 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
     'Send uncompressed application/json',
   ),
   body_too_large: error(413, 'The body is larger than 256 KiB', 'Send a smaller body'),
-  body_malformed: error(400, 'The body is incomplete, not JSON or too deep', 'Send a complete JSON body'),
+  body_malformed: error(400, 'The body is incomplete, not JSON or nested too deeply', 'Send complete JSON'),
   field_invalid: error(400, 'A field is missing or invalid', 'Correct the fields that the message names'),
   region_unknown: error(400, 'No active region has this id', 'List the regions again', 'region_id'),
   region_outside_country: error(400, 'The region is in another country', 'Send only region_id', 'region_id'),
