@@ -12,6 +12,7 @@ import { dayMillis } from '../../src/scheduling/calendar'
 import { verifyLog, type WalkedLog } from '../audit/verification'
 import { auditFinding, unusable } from '../findings/findings'
 import { archivesOf } from '../queries/audit'
+import { generationName, newGeneration } from '../queries/requests/partner-requests'
 import { findSealed } from '../queries/sealed-values'
 import { findUntraced } from '../queries/trails'
 import { copyNoteName, lastDrillName, settingsOver } from '../settings'
@@ -102,6 +103,7 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
         const settings = settingsOver(connection)
         requireCopied(await settings.readCopyNote())
         await settings.remove(copyNoteName)
+        await settings.write(generationName, newGeneration())
         const line = { ...act, action: 'database.reactivate', record: null, outcome: 'done' } as const
         return { answer: undefined, lines: [line], changed: [] }
       }),

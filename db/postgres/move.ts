@@ -4,6 +4,7 @@ import { unusable } from '../findings/findings'
 import { constraintBroken, quoted, sourceOver, targetOver } from '../move/rows'
 import { type CopiedTable, copiedTables } from '../move/tables'
 import { auditQueries } from '../queries/audit'
+import { generationName, newGeneration } from '../queries/requests/partner-requests'
 import { settingsOver } from '../settings'
 import { hasQueued } from './audit-queue'
 import { type Connection, committing } from './client/connection'
@@ -142,7 +143,7 @@ function running(connection: Connection, place: string) {
 export async function makeTarget<T>(
   on: OnConnection,
   place: string,
-  { purpose, masterKey, fill }: MakingTarget<T>,
+  { purpose, masterKey, whileServing, fill }: MakingTarget<T>,
 ): Promise<T> {
   return on(async (connection) => {
     await connection.send(connection.begin + migratingAlone(statementMillis, idleMillis).join(';'))
@@ -161,6 +162,7 @@ export async function makeTarget<T>(
       },
     })
     const done = await fill(target)
+    if (whileServing) await settingsOver(connection).write(generationName, newGeneration())
     await connection.send(committing).catch((error) => {
       if (!isLost(error)) throw error
       throw unusable(

@@ -95,14 +95,16 @@ export async function openDatabase(
 const placeName = 'generation_place'
 
 /** The cluster, the database and the timeline. A restore with the tools of PostgreSQL changes at least one of them. */
-const readingPlace = `SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()),
+const readingPlace = (cluster: string) => `SELECT concat_ws('/', ${cluster},
   (SELECT oid FROM pg_database WHERE datname = current_database()), left(pg_walfile_name(pg_current_wal_lsn()), 8))`
+const systemIdentifier = '(SELECT system_identifier FROM pg_control_system())'
 
 /** Cursors of lost changes must not be valid in a restored database. */
 async function forgetCursorsIfRestored(connection: Connection): Promise<void> {
   const settings = settingsOver(connection)
-  // A managed server may forbid these functions.
-  const [[place] = []] = await connection.run(readingPlace).catch(() => [])
+  const read = (cluster: string) => connection.run(readingPlace(cluster)).catch(() => null)
+  // A managed server may forbid these functions, the first one more often.
+  const [[place] = []] = (await read(systemIdentifier)) ?? (await read('NULL')) ?? []
   const known = await settings.readText(placeName)
   if (typeof place !== 'string' || place === known) return
   if (known !== null) await settings.write(generationName, newGeneration())

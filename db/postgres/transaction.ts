@@ -72,7 +72,7 @@ export async function transact<T>(
       done.lines.length && done.pending,
     ])
     attempted = { ...done, line }
-    await commit(session, { ...done, pending: Promise.resolve(done.pending).then(() => queued) })
+    await commit(connection, { ...done, pending: Promise.resolve(done.pending).then(() => queued) })
     return done.answer
   }
   for (let failures = 0; ; ) {
@@ -113,7 +113,7 @@ export async function begin(connection: Connection, locks: readonly string[], st
 
 /** Sends the last locks together with COMMIT, to hold these locks briefly. @throws the failures of Connection.commit */
 export async function commit(
-  { connection, requests }: Pick<Session, 'connection' | 'requests'>,
+  connection: Connection,
   { changed, replaced = [], pending }: Pick<Done<unknown>, 'changed' | 'replaced' | 'pending'>,
 ): Promise<void> {
   // The lock excludes submissions whose decision used the old directory.
@@ -121,11 +121,18 @@ export async function commit(
   const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
   const sent = () => [
     ...last.map((lock) => take(connection, lock)),
-    ...replaced.map((id) => requests.place(id)),
+    ...(replaced.length > 0 ? [connection.run(placing, [`{${replaced.join()}}`])] : []),
     ...(changed.length > 0 ? addChanges(connection, changed) : []),
   ]
   await connection.commit([pending, ...(changed.length + replaced.length > 0 ? sent() : [])])
 }
+
+/** One statement for all requests: it runs under the lock `commit`, and an erasure may change thousands. */
+const placing = `UPDATE booking_requests AS request SET position = placed.position FROM (
+    SELECT id, row_number() OVER (PARTITION BY partner_id ORDER BY id) + (SELECT coalesce(max(position), 0)
+      FROM booking_requests AS other WHERE other.partner_id = each.partner_id) AS position
+    FROM booking_requests AS each WHERE id = ANY ($1::text::int8[])) AS placed
+  WHERE placed.id = request.id`
 
 const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_at, ends_at, local_offset_minutes)
   SELECT row->>0, (row->>1)::int8, (row->>2)::int8, (row->>3)::int8, (row->>4)::int8, (row->>5)::int8

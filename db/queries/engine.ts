@@ -31,7 +31,7 @@ export interface QueryEngine {
   prepareWrite(query: Writing): (values?: Values) => MaybePromise<number>
   /** Returns ids for new rows. Returns none on SQLite, which generates ids on insert. Ids are never reused. */
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
-  isAmong(column: SQLWrapper, list: Placeholder): SQL
+  isAmong(column: SQLWrapper, list: Placeholder | SQL): SQL
   list(values: readonly (number | string | Uint8Array)[]): string
   /** SQL for the greater value. If `one` is null, the result is `other`. */
   greatest(one: SQLWrapper, other: SQLWrapper): SQL

@@ -150,6 +150,7 @@ export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, 
     }),
     unreadRisks: table('unread_risks', {
       id: text('request_hash').primaryKey(),
+      partnerId: whole('partner_id').notNull(),
       sealedRequestId: bytes('sealed_request_id').notNull(),
     }),
     changes: table('changes', {

@@ -129,9 +129,9 @@ export function unreadRiskHash(vault: Vault, requestId: number): string {
   return Buffer.from(vault.keyedHash('unread risk', `${requestId}`)).toString('hex')
 }
 
-export function unreadRiskColumns(vault: Vault, { requestId }: Records['unreadRisk']) {
+export function unreadRiskColumns(vault: Vault, { requestId, partnerId }: Records['unreadRisk']) {
   const id = unreadRiskHash(vault, requestId)
-  return { id, sealedRequestId: sealText(vault, `${requestId}`, unreadRiskCell(id)) }
+  return { id, partnerId, sealedRequestId: sealText(vault, `${requestId}`, unreadRiskCell(id)) }
 }
 
 /** Returns the id of the request; null if the row was altered. */

@@ -13,6 +13,7 @@ import { dayMillis } from '../../src/scheduling/calendar'
 import { auditFinding, named, unusable } from '../findings/findings'
 import { archivesOf } from '../queries/audit'
 import { whenNeeded } from '../queries/engine'
+import { generationName, newGeneration } from '../queries/requests/partner-requests'
 import { findSealed } from '../queries/sealed-values'
 import { findUntraced } from '../queries/trails'
 import { copyNoteName, lastDrillName } from '../settings'
@@ -119,6 +120,7 @@ export function createMaintenance(
       writer.write(() => {
         requireCopied(settings.readCopyNote())
         settings.remove(copyNoteName)
+        settings.write(generationName, newGeneration())
         audit.append([{ ...act, action: 'database.reactivate', record: null, outcome: 'done' }])
       }),
     noteZoneData: (zones) => writer.write(() => settings.noteZoneData(zones)),

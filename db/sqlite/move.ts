@@ -5,6 +5,7 @@ import { unusable } from '../findings/findings'
 import { constraintBroken, fromLine, quoted, type Run, sourceOver, targetOver } from '../move/rows'
 import type { CopiedTable } from '../move/tables'
 import { auditQueries } from '../queries/audit'
+import { generationName, newGeneration } from '../queries/requests/partner-requests'
 import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
 import { recognizeFile } from './file/guard'
 import { countTransaction } from './file/head'
@@ -106,7 +107,10 @@ export async function makeTarget<T>(path: string, making: MakingTarget<T>): Prom
   }
 }
 
-async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTarget<T>): Promise<T> {
+async function fillFile<T>(
+  path: string,
+  { purpose, masterKey, whileServing, fill }: MakingTarget<T>,
+): Promise<T> {
   using database = openCopy(path)
   // Writes are not synced one by one: the whole file is synced before it is published.
   database.run('PRAGMA synchronous = OFF')
@@ -122,6 +126,7 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTar
     openLog: () => auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey)),
   })
   const done = await fill(target)
+  if (whileServing) settingsOf(database).write(generationName, newGeneration())
   database.run('COMMIT')
   return done
 }

@@ -52,12 +52,13 @@ export function shedding(
   { bookings, spend }: Admission,
   { clientOf, refusePlain }: Forwarding,
 ): (request: Request, entry: LogEntry) => Response | undefined {
-  const paths = endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)
+  const posts = endpoints.filter(({ method }) => method === 'POST')
+  const patterns = posts.map(({ path }) => ({ path, pattern: patternOf(path) }))
   // Creates the error once, because capturing a stack takes longer than the rest of this function.
   const full = overloaded()
   return (request, entry) => {
     if (!bookings.isCrowded || request.method !== 'POST') return
-    const path = paths.find((one) => isAt(request.url, one))
+    const { path } = patterns.find(({ pattern }) => pattern.test(request.url)) ?? {}
     const findKey = (kid: string) => directory.findKey(kid)
     const key = path && recognize(tokenOf(request), findKey, clock.now(), clientOf(request))
     if (!key || bookings.hasRoomFor(key.partner.id)) return
@@ -69,12 +70,10 @@ export function shedding(
   }
 }
 
-/** True if a URL has this path. Ignores the query and a missing trailing slash. */
-function isAt(url: string, path: string): boolean {
-  const start = url.indexOf('/', url.indexOf('//') + 2)
-  const end = url.indexOf('?', start)
-  const asked = url.slice(start, end < 0 ? undefined : end)
-  return asked === path || `${asked}/` === path
+/** Matches URLs with this path. Ignores the query and a missing trailing slash. */
+function patternOf(path: string): RegExp {
+  const own = path.replaceAll(/\{\w+\}/g, '[^/?]+').replace(/\/$/, '/?')
+  return new RegExp(`^[^/]*//[^/]+${own}(?:\\?|$)`)
 }
 
 interface Route {

@@ -46,7 +46,9 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   return (name, partner, cost, headers) => {
     const rate = rateOf(limits, name, partner)
     if (!rate) return null
-    const budget = limiters[name].spend(partner.id, rate, cost, clock.now())
+    // A refund (a negative cost) leaves 1 of what was charged, which was at most the whole budget.
+    const charged = Math.max(cost, 1 - rate.most)
+    const budget = limiters[name].spend(partner.id, rate, charged, clock.now())
     setRateHeaders(name, rate, budget, headers)
     return limitRefusal('rate_limited', budget)
   }

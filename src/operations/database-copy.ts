@@ -36,7 +36,7 @@ export async function copyDatabase(copying: Copying, progress: ReportProgress) {
     const note = { to: to.fullName, at: clock.now() }
     const masterKey = await takeKey()
     const fill = (target: CopyTarget) => copyTables(source, target, progress)
-    const copied = await to.makeTarget({ purpose, masterKey, fill, progress })
+    const copied = await to.makeTarget({ purpose, masterKey, whileServing, fill, progress })
     // Last: if the copy is killed earlier, the source stays usable.
     const deactivated = !whileServing && (await source.markCopied(note))
     // `deactivated` is true if the source was marked as copied, so that no server opens it.

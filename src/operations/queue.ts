@@ -63,8 +63,9 @@ function isWaiting({ state }: RequestFilter): boolean {
 
 function waitingOf(filter: RequestFilter): RequestFilter {
   const { state = 'waiting' } = filter
-  if (isWaiting({ state })) return { ...filter, state }
-  throw new Refusal('field_invalid', `only waiting requests can be sorted by risk, but the state is ${state}`)
+  if (isWaiting({ state }) || state === 'cancelled') return { ...filter, state }
+  const why = `only waiting and cancelled requests can be sorted by risk, but the state is ${state}`
+  throw new Refusal('field_invalid', why)
 }
 
 type Row = OwnedRisk & Pick<QueuedRequest, 'count'>
@@ -78,13 +79,15 @@ async function rowsOf(records: Records, wish: QueueWish, filter: RequestFilter, 
   const order = sort === 'slot' ? 'slot' : 'submission'
   const [offset, most] = [(page - 1) * pageSize, pageSize + 1]
   const part: Partial<RequestPart> = isWhole ? { order } : { order, offset, most }
-  const owned = await store.read(({ requests }) => requests.listOwned(filter, part))
+  const cancelled = sort === 'risk' ? await store.read(({ requests }) => requests.unreadRisks()) : []
+  const wanted = sort === 'risk' && filter.state === 'cancelled' ? { ...filter, ids: cancelled } : filter
+  const owned = await store.read(({ requests }) => requests.listOwned(wanted, part))
   let rows = owned.map((one): Row => ({ ...one, risk: null, count: 1 }))
   if (!isWhole) return rows
   if (sort === 'risk') {
     const unread = wish.filter.state === undefined ? await unreadAmong(records, filter, now, owned) : []
     const risks = await Array.fromAsync(risksOf(store, [...owned, ...unread]))
-    rows = risks.sort(byUrgency).map((one) => ({ ...one, count: 1 }))
+    rows = risks.sort(byUrgency(new Set(cancelled))).map((one) => ({ ...one, count: 1 }))
   }
   return (isGrouped ? firstOfEach(rows) : rows).slice(offset, offset + most)
 }
@@ -102,9 +105,12 @@ async function unreadAmong(
   return records.store.read(({ requests }) => requests.listOwned({ ...filter, state: undefined, ids }))
 }
 
-/** Highest urgency first, then longest waiting time. */
-function byUrgency(one: OwnedRisk, other: OwnedRisk): number {
-  return (other.risk?.urgency ?? -1) - (one.risk?.urgency ?? -1) || one.id - other.id
+/** Highest urgency first, then longest waiting time. Cancelled requests cannot push others of the same urgency back. */
+function byUrgency(cancelled: ReadonlySet<number>) {
+  return (one: OwnedRisk, other: OwnedRisk) =>
+    (other.risk?.urgency ?? -1) - (one.risk?.urgency ?? -1) ||
+    Number(cancelled.has(one.id)) - Number(cancelled.has(other.id)) ||
+    one.id - other.id
 }
 
 function firstOfEach(ranked: readonly Row[]): Row[] {

@@ -10,6 +10,8 @@ import {
 import {
   decideCancellation,
   decideRescheduling,
+  isCancelled,
+  isHolding,
   type PartnerCall,
   requireOwn,
 } from '../domain/decisions/partner-requests'
@@ -95,7 +97,7 @@ function orStale<T>(decided: 'stale' | Decision<T>): Decision<T | 'stale'> {
  */
 export function cancelOwnRequest(context: Context, call: PartnerCall, authenticated: Authenticated) {
   const { requestId, act } = call
-  return onOwnRequest(context, call, authenticated, (_, version) =>
+  return onOwnRequest(context, call, isCancelled, authenticated, (_, version) =>
     context.store.change(
       act,
       ({ requests, changes, audit }) => [
@@ -103,9 +105,10 @@ export function cancelOwnRequest(context: Context, call: PartnerCall, authentica
         changes.sinceExceptTaken(version),
         requests.readableAnswers([requestId]),
         audit.listReviewed([requestId]),
+        requests.countUnreadRisks(call.partnerId),
       ],
-      (request, since, answers, reviewed) =>
-        orStale(decideCancellation(call, request, since, { answers, reviewed })),
+      (request, since, answers, reviewed, unread) =>
+        orStale(decideCancellation(call, request, since, { answers, reviewed }, unread)),
     ),
   )
 }
@@ -122,7 +125,8 @@ export function rescheduleOwnRequest(
   authenticated: Authenticated,
 ) {
   const { requestId, act } = call
-  return onOwnRequest(context, call, authenticated, (request, version) => {
+  const isHeld = (request: OwnRequest) => isHolding(request, slot)
+  return onOwnRequest(context, call, isHeld, authenticated, (request, version) => {
     const own = (listing: Listing) => asOwn(listing, request, slot.startsAt)
     const draft = { ...slot, ...locateSlot(context.directory, slot, act.at, own), version }
     return context.store.change(
@@ -134,17 +138,25 @@ export function rescheduleOwnRequest(
   })
 }
 
-/** Reads the request first, so that another partner's and an unknown id are refused in the same time. */
+/**
+ * Reads the request first, so that another partner's and an unknown id are refused in the same time, and a repeated call takes
+ * no lock.
+ */
 function onOwnRequest(
   context: Context,
-  { partnerId, requestId }: PartnerCall,
+  { partnerId, requestId, act }: PartnerCall,
+  isDone: (request: OwnRequest) => boolean,
   authenticated: Authenticated,
   attempt: (request: OwnRequest, version: Authenticated['version']) => Promise<OwnRequest | 'stale'>,
 ): Promise<OwnRequest> {
   return decideOnFreshSnapshot(context, async (round) => {
     const { version } = round === 0 ? authenticated : await authenticated.again()
-    const request = await context.store.read(({ requests }) => requests.findOwn(partnerId, requestId))
-    return attempt(requireOwn(request, partnerId), version)
+    const found = await context.store.read(({ requests }) => requests.findOwn(partnerId, requestId))
+    const request = requireOwn(found, partnerId)
+    if (!isDone(request)) return attempt(request, version)
+    // Nothing changes, but the answer shows the member.
+    context.notebook.noteLookUp(partnerId, request.member.id, act.at)
+    return request
   })
 }
 

@@ -306,7 +306,7 @@ describe('cli: request list', () => {
 
   test.each([
     [['--risk', '--sort', 'age'], 2, /--risk cannot be combined with another --sort/],
-    [['--risk', '--state', 'closed'], 2, /only waiting requests can be sorted by risk/],
+    [['--risk', '--state', 'closed'], 2, /only waiting and cancelled requests can be sorted by risk/],
     [['--state', 'open'], 2, /must be one of unassigned, pending/],
     [['--age', 'old'], 2, /90min, 12h, 3d or 2w/],
     [['--on', '2026-02-30'], 2, /must be a date, for example 2026-12-01/],

@@ -188,7 +188,9 @@ test('cli: request accept, directory load and doctor report a slot outside the n
   expect(stdout).toContain(`: on-2 does not work then`)
 
   const note = 'anteroom: note that on-2 does not work then\n'
-  const accepted = `Request ${first} is accepted.\n`
+  const accepted = expect.stringMatching(
+    / is accepted, with on-2 at \w{3} [-\d]+ [:\d]+ America\/Toronto\.\n$/,
+  )
   expect(await act('accept', first)).toMatchObject({ code: 0, stdout: accepted, stderr: note })
   expect(await ask('accept', second)).toMatchObject({ id: second, warning: 'outside_hours' })
   await operator.do('directory', 'load', usual, '--yes')

@@ -144,6 +144,9 @@ describe('contract: cancelling a request', () => {
     expect([again.status, again.headers.get('etag')]).toEqual([200, answer.headers.get('etag')])
     expectSuccess(await read(booked.id), 200, cancelled)
     expect(await audited(`request ${booked.id}`, 'request.cancel')).toEqual([[partnerName(), 'done']])
+    // A repeated call shows the member, so it is audited as a look-up.
+    await service.context.notebook.flush(service.context.store)
+    expect(await audited(`member ${booked.member.id}`, 'member.look-up')).toHaveLength(1)
     expect((await cancel((await submit()).id)).body).toMatchObject({ state: 'cancelled', providerId: null })
   })
 
@@ -419,10 +422,9 @@ describe('contract: the list of changes', () => {
     expect((await get('page_size=100')).status).toBe(200)
     const { next } = (await service.get(paths.changes, others[0]?.token)).body
     const theirs = new URL(next).searchParams.get('after')
-    for (const after of ['x', '1', '0-0', theirs])
+    for (const after of ['', '%00', 'x', '1', '0-0', 'x'.repeat(2_000), theirs])
       expectRefusal(await get(`after=${after}`), { status: 400, kind: 'cursor_invalid', path: 'after' })
-    for (const query of ['after=', 'after=1&after=2', 'after=%00'])
-      expectRefusal(await get(query), { ...invalid, path: 'after' })
+    expectRefusal(await get('after=1&after=2'), { ...invalid, path: 'after' })
   })
 })
 

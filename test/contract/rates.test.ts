@@ -183,6 +183,19 @@ describe('contract: the cost of a call', () => {
     ])
   })
 
+  test('a 304 to a search that costs more than the whole budget costs one read, too', async () => {
+    const search = `${paths.providers}?region_id=9&page_size=100`
+    const { headers } = await send(partner, 'GET', search)
+    const limited = await service.addPartner(`Partner of ${crypto.randomUUID()}`)
+    await actsOf(service.context).setPartnerRates(limited.partner.id, { readsPerMinute: 60 }, service.act())
+    const conditional = {
+      Authorization: `Bearer ${limited.token}`,
+      'If-None-Match': `${headers.get('etag')}`,
+    }
+    const answer = await service.send(search, { headers: conditional })
+    expect([answer.status, rateHeadersOf(answer)[1]]).toEqual([304, '"reads";r=59;t=1'])
+  })
+
   test('a call of a partner without an organization counts as a read', async () => {
     await start({ reads: perMinute(2) })
     const homeless = await service.addPartner('Homeless', null)

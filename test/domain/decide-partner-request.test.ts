@@ -62,7 +62,7 @@ const caught = <T>(decide: () => T): T | Refusal => {
 }
 const nothing: ScreeningFacts = { answers: new Map([[12, []]]), reviewed: [] }
 const cancel = ({ call, facts }: Asked) =>
-  caught(() => decideCancellation(call, facts.request, facts.since, nothing))
+  caught(() => decideCancellation(call, facts.request, facts.since, nothing, 0))
 const reschedule = ({ call, draft, facts }: Asked) => caught(() => decideRescheduling(call, draft, facts))
 
 const withFacts = (asked: Asked, facts: Partial<PlacementFacts>) => ({
@@ -191,7 +191,7 @@ describe('domain: a cancelled request with screening answers', () => {
     answers: new Map([[12, ninth(answer)]]),
     reviewed,
   })
-  const kept = { add: 'unreadRisk', row: { requestId: 12 } }
+  const kept = { add: 'unreadRisk', row: { requestId: 12, partnerId: 3 } }
 
   test.each<[string, ScreeningFacts, boolean]>([
     ['raised', screened('Several days'), true],
@@ -204,11 +204,17 @@ describe('domain: a cancelled request with screening answers', () => {
     ['unreadable and read', { ...unscreened, reviewed: [12] }, false],
   ])('whose ninth item is %s: its risk is kept as unread: %j %p', (_, facts, isKept) => {
     const kinds = [
-      cancelling(12, act, facts),
+      cancelling(booking, act, facts),
       done(decideEnd('cancel', booking, act, undefined, facts)).writes,
-      done(decideCancellation(call, booking, [], facts)).writes,
+      done(decideCancellation(call, booking, [], facts, 999)).writes,
     ].map((writes) => writes.filter((write) => 'add' in write))
     expect(kinds).toEqual(Array(3).fill(isKept ? [kept] : []))
+  })
+
+  test('is refused if the partner has 1,000 unread ones, unless its risk was read', () => {
+    const refused = decideCancellation(call, booking, [], screened('Several days'), 1_000) as Refusal
+    expect([refused.kind, refused.retryAfterSeconds]).toEqual(['rate_limited', 3_600])
+    expect(endOf(decideCancellation(call, booking, [], nothing, 1_000))).toBe('done')
   })
 
   test('loses the mark when staff read its answers; other requests have none', () => {

@@ -30,10 +30,13 @@ test('http: an overloaded booking is logged with its partner and the reason', as
     (sight) => void entry.push(sight),
   ])
   await fetch(request(`${paths.regions}?country_code=CA`, token))
-  await fetch(new Request(request(paths.booking, token), { method: 'POST', body: '{}' }))
+  const cancel = paths.cancel.replace('{id}', '7')
+  for (const path of [paths.booking, cancel, `${cancel.slice(0, -1)}?x=1`])
+    await fetch(new Request(request(path, token), { method: 'POST', body: '{}' }))
   expect(entry).toMatchObject([
     { partnerId: partner.id, status: 200 },
     { partnerId: partner.id, status: 503, refusedFor: 'overloaded', route: paths.booking },
+    ...Array(2).fill({ partnerId: partner.id, status: 503, refusedFor: 'overloaded', route: paths.cancel }),
   ])
 })
 

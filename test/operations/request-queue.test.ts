@@ -100,6 +100,13 @@ describe('operations: the request queue in order of risk', () => {
     }
   })
 
+  test('unread cancelled requests come after others of the same urgency, and can be listed alone', async () => {
+    await submit({ first: phq9(0, '1'), second: phq9(0, '1'), calm: phq9(0, '0') })
+    for (const name of ['first', 'calm']) await place.store.cancel(ids[name] as number, act)
+    expect(namesIn(await queueBy({}))).toEqual(['second', 'first'])
+    expect(namesIn(await queueBy({ filter: { state: 'cancelled' } }))).toEqual(['first'])
+  })
+
   test('one row for each member shows the most urgent request and the number of requests, before paging', async () => {
     const { intake } = await furnished()
     const flood = async (externalUserId: string, answers: readonly ScreeningAnswer[]) => {

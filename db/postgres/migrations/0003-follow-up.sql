@@ -2,7 +2,7 @@
 ALTER TABLE partners ADD COLUMN email_conflicts_per_hour bigint CHECK (email_conflicts_per_hour >= 0);
 
 -- For cursors of the list of changes. A restored backup gets a new value, a copy in another engine keeps it.
-INSERT INTO settings (name, value) VALUES ('generation', decode(replace(gen_random_uuid()::text, '-', ''), 'hex'));
+INSERT INTO settings (name, value) VALUES ('generation', decode(replace(gen_random_uuid()::text, '-', ''), 'hex')) ON CONFLICT DO NOTHING;
 
 -- The partner is null only for a person who was erased before this column was added.
 ALTER TABLE booking_requests ADD COLUMN partner_id bigint REFERENCES partners (id);
@@ -37,5 +37,8 @@ ALTER TABLE request_notes
 -- stored risk must not be readable.
 CREATE TABLE unread_risks (
   request_hash text COLLATE "C" PRIMARY KEY,
+  partner_id bigint NOT NULL REFERENCES partners (id),
   sealed_request_id bytea NOT NULL
 );
+-- Their number is limited for each partner.
+CREATE INDEX unread_risks_partner ON unread_risks (partner_id);

@@ -21,7 +21,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
   const { bookingRequests, members, providers } = tables
   const { id, memberId, providerId, state, startsAt, endsAt, localOffsetMinutes, submittedAt } =
     bookingRequests
-  const { holdsSlot, isWaiting, isWanted, orderOf, theirPartner } = requestFilter(tables)
+  const { holdsSlot, isWaiting, isWanted, orderOf, theirPartner } = requestFilter({ tables, ...engine })
   const open = placeholders('id', 'ids', 'partnerId', 'from', 'until')
   const select = () =>
     db
@@ -106,6 +106,9 @@ function personQueries({ db, tables, prepare, ...engine }: QueryEngine, vault: V
       .orderBy(asc(id)),
   )
   const unreadRisks = prepare(db.select().from(tables.unreadRisks))
+  const unreadRisksOf = prepare(
+    db.select({ count: count() }).from(tables.unreadRisks).where(eq(tables.unreadRisks.partnerId, open.id)),
+  )
   const answersOf = prepare(db.select(answers).from(bookingRequests).where(engine.isAmong(id, open.ids)))
   const answersAfter = prepare(
     db.select(answers).from(bookingRequests).where(gt(id, open.id)).orderBy(asc(id)).limit(open.most),
@@ -132,6 +135,8 @@ function personQueries({ db, tables, prepare, ...engine }: QueryEngine, vault: V
         }
         return found
       }),
+
+    countUnreadRisks: (partnerId) => then(unreadRisksOf({ id: partnerId }), ([row]) => row?.count ?? 0),
 
     unreadRisks: () => then(unreadRisks(), (rows) => rows.flatMap((row) => openUnreadRisk(vault, row) ?? [])),
 

@@ -76,7 +76,7 @@ export function partnerRequestQueries({ db, tables, prepare, prepareWrite }: Que
       })
     },
 
-    /** Moves a request to the end of its partner's list. PostgreSQL must hold the lock `commit`. */
+    /** For SQLite: moves a request to the end of its partner's list. */
     place: (id: number): MaybePromise<unknown> => place({ id }),
   } satisfies QueriesOf<'requests'>
 }

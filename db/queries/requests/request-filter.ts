@@ -1,10 +1,11 @@
-import { and, asc, eq, gte, inArray, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, lte, type SQL, sql } from 'drizzle-orm'
 import type { RequestFilter, RequestPart } from '../../../src/domain/ports/store'
-import type { Tables } from '../tables'
+import type { QueryEngine } from '../engine'
 
 const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned', 'pending']
 
-export function requestFilter({ bookingRequests: requests, members }: Tables) {
+export function requestFilter({ tables, isAmong, list }: Pick<QueryEngine, 'tables' | 'isAmong' | 'list'>) {
+  const { bookingRequests: requests, members } = tables
   const { id, memberId, isIntake, state, startsAt, localOffsetMinutes } = requests
   // Literals, not parameters: the planner then uses the partial indexes with the same condition.
   const isWaiting = sql`${state} in ('unassigned', 'pending')`
@@ -37,7 +38,8 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
       // With an upper bound, the planner uses the index on the time of submission.
       const end = submittedUntil ?? (submittedFrom === undefined ? undefined : Number.MAX_SAFE_INTEGER)
       return and(
-        ids && inArray(id, [...ids]),
+        // One parameter for all ids: PostgreSQL allows 65,535 parameters, and prepares a statement for each number.
+        ids && isAmong(id, sql`${list(ids)}`),
         intakesOnly ? eq(isIntake, true) : undefined,
         isOfState(filter.state),
         providerId === undefined ? undefined : eq(requests.providerId, providerId),

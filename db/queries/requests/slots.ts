@@ -16,7 +16,7 @@ type TakenRow = [providerId: number, ...slot: [number, number, number, number]]
 export function slotQueries({ db, tables, ...engine }: QueryEngine) {
   const { bookingRequests } = tables
   const { id: requestId, memberId, providerId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
-  const { holdsSlot } = requestFilter(tables)
+  const { holdsSlot } = requestFilter({ tables, ...engine })
   const open = placeholders('id', 'ids', 'from', 'until')
   const overlaps = engine.overlaps({ startsAt, endsAt }, open.from, open.until)
   const touching = engine.prepare(

@@ -1,8 +1,8 @@
 -- The partner's own limit of e-mail conflicts per hour: 0 for no limit, null for the service's limit.
 ALTER TABLE partners ADD COLUMN email_conflicts_per_hour INTEGER CHECK (email_conflicts_per_hour >= 0);
 
--- For cursors of the list of changes. A restored backup gets a new value, a copy in another engine keeps it.
-INSERT INTO settings (name, value) VALUES ('generation', randomblob(16));
+-- For cursors of the list of changes. A restored backup gets a new value, also one of an older schema.
+INSERT OR IGNORE INTO settings (name, value) VALUES ('generation', randomblob(16));
 
 -- SQLite cannot change a constraint, so the tables are written again.
 CREATE TABLE new_booking_requests (
@@ -35,7 +35,6 @@ CREATE TABLE new_booking_requests (
   CONSTRAINT booking_requests_accepted CHECK (state <> 'accepted' OR accepted_at IS NOT NULL),
   CONSTRAINT booking_requests_declined CHECK ((state IN ('declined', 'closed')) = (declined_at IS NOT NULL)),
   CONSTRAINT booking_requests_cancelled CHECK ((state = 'cancelled') = (cancelled_at IS NOT NULL)),
-  CHECK (member_id IS NULL OR partner_id IS NOT NULL),
   CHECK ((member_id IS NULL) = (sealed_screening_answers IS NULL)),
   CHECK (is_intake = 1 OR starts_at IS NOT NULL),
   CHECK ((provider_id IS NULL) = (authorization_number IS NULL)),
@@ -95,5 +94,8 @@ CREATE INDEX request_notes_request ON request_notes (request_id);
 -- stored risk must not be readable.
 CREATE TABLE unread_risks (
   request_hash TEXT PRIMARY KEY,
+  partner_id INTEGER NOT NULL REFERENCES partners (id),
   sealed_request_id BLOB NOT NULL
 ) STRICT;
+-- Their number is limited for each partner.
+CREATE INDEX unread_risks_partner ON unread_risks (partner_id);

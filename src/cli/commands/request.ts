@@ -165,7 +165,10 @@ async function acceptOne({ context, flags, act }: Call<Context>, id: number): Pr
   const isAway = absence !== null && absence !== 'override' && absence !== 'outside_hours'
   if (isUnread || isAway) await askToAccept(context, request, flags)
   await acceptRequest(context, id, act())
-  return requestAnswer(context, id, `Request ${id} is accepted.`, absence && { warning: absence })
+  // A partner may have moved the request since staff saw it.
+  const appointment = appointmentOf(context, await requireRequest(context, id))
+  const text = `Request ${id} is accepted, with ${appointment}.`
+  return requestAnswer(context, id, text, absence && { warning: absence })
 }
 
 async function askToAccept(context: Context, request: RequestRecord, flags: CommonFlags): Promise<void> {

@@ -1,5 +1,12 @@
+import { hourMillis } from '../../scheduling/calendar'
 import type { Act } from '../audit'
-import { holdsSlot, type OwnRequest, providersOf, type RequestRecord } from '../booking-request'
+import {
+  holdsSlot,
+  type OwnRequest,
+  providersOf,
+  type RequestedSlot,
+  type RequestRecord,
+} from '../booking-request'
 import { Refusal } from '../errors'
 import { type Change, type Decision, isCallerStale, isStale, outcome } from '../ports/writes'
 import { overlappingWith, type SubmissionDraft } from './submission'
@@ -29,19 +36,38 @@ export function requireOwn(request: RequestRecord | null, partnerId: number): Ow
   return { ...request, member }
 }
 
+export function isCancelled({ state }: OwnRequest): boolean {
+  return state === 'cancelled'
+}
+
+export function isHolding(
+  { state, ...request }: OwnRequest,
+  { providerId, startsAt }: RequestedSlot,
+): boolean {
+  return holdsSlot(state) && request.providerId === providerId && request.startsAt === startsAt
+}
+
+/** With more, staff could not find those who need help. A refused request stays in the queue. */
+const mostUnreadRisks = 1_000
+
 /** Cancels an unassigned, pending or accepted request. @throws the refusals of requireOwn */
 export function decideCancellation(
   call: PartnerCall,
   found: RequestRecord | null,
   since: readonly Change[] | null,
   screening: ScreeningFacts,
+  unreadRisks: number,
 ): 'stale' | Decision<OwnRequest> {
   if (isCallerStale(since)) return 'stale'
   const request = requireOwn(found, call.partnerId)
-  if (request.state === 'cancelled') return unchanged(request)
+  if (isCancelled(request)) return unchanged(request)
   const refusal = refuseChange(request, call)
   if (refusal) return refusal
-  const writes = cancelling(request.id, call.act, screening)
+  const writes = cancelling(request, call.act, screening)
+  if (writes.length > 1 && unreadRisks >= mostUnreadRisks) {
+    const why = 'too many cancelled requests wait for the staff'
+    return new Refusal('rate_limited', why, { retryAfterSeconds: hourMillis / 1000 })
+  }
   const decided = outcome('request.cancel', 'request', request.id, writes, providersOf(request))
   return { ...decided, answer: () => ({ ...request, state: 'cancelled', cancelledAt: call.act.at }) }
 }
@@ -59,8 +85,7 @@ export function decideRescheduling(
 ): 'stale' | Decision<OwnRequest> {
   if (isCallerStale(facts.since)) return 'stale'
   const request = requireOwn(facts.request, call.partnerId)
-  const isThere = request.providerId === to.providerId && request.startsAt === to.startsAt
-  if (isThere && holdsSlot(request.state)) return unchanged(request)
+  if (isHolding(request, to)) return unchanged(request)
   const refusal = refuseChange(request, call)
   if (refusal) return refusal
   if (!holdsSlot(request.state) || request.startsAt === null)

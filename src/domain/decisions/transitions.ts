@@ -58,7 +58,7 @@ export function decideEnd(
   const { id } = request
   const writes: Write[] =
     end === 'cancel'
-      ? cancelling(id, act, screening)
+      ? cancelling(request, act, screening)
       : [{ set: 'request', id, to: { state: ends[end], declinedAt: act.at } }]
   if (reason !== undefined) writes.push(noteOf(request, end, reason, act))
   return outcome(`request.${end}`, 'request', id, writes, providersOf(request))
@@ -74,11 +74,17 @@ export interface ScreeningFacts {
 export const unscreened: ScreeningFacts = { answers: new Map(), reviewed: [] }
 
 /** Risk outlives a cancellation: a member who withdraws may be the one who most needs help. */
-export function cancelling(id: number, { at }: Act, { answers, reviewed }: ScreeningFacts): Write[] {
+export function cancelling(
+  { id, member }: RequestRecord,
+  { at }: Act,
+  { answers, reviewed }: ScreeningFacts,
+): Write[] {
   const isUnread = !reviewed.includes(id) && isAtRisk(riskOf(answers.get(id) ?? null))
   return [
     { set: 'request', id, to: { state: 'cancelled', cancelledAt: at } },
-    ...(isUnread ? [{ add: 'unreadRisk', row: { requestId: id } } as const] : []),
+    ...(isUnread && member
+      ? [{ add: 'unreadRisk', row: { requestId: id, partnerId: member.partnerId } } as const]
+      : []),
   ]
 }
 

@@ -76,6 +76,8 @@ export interface ReadingSource {
 export interface MakingTarget<T> {
   readonly purpose: Purpose
   readonly masterKey: MasterKey
+  /** True if servers of the source go on. The copy then gets another generation. */
+  readonly whileServing?: boolean
   /** If `fill` throws, no database is created. */
   readonly fill: (target: CopyTarget) => Promise<T>
   readonly progress: ReportProgress

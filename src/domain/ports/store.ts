@@ -139,6 +139,7 @@ interface RequestFacts {
   changesAfter(partnerId: number, cursor: string | null, most: number): MaybePromise<ChangePage | null>
   /** The ids of cancelled requests at risk whose answers staff have not read. */
   unreadRisks(): MaybePromise<number[]>
+  countUnreadRisks(partnerId: number): MaybePromise<number>
   /** Lists requests in order of submission, unless `part` sets another order. Opens no sealed data. */
   listOwned(filter: RequestFilter, part?: Partial<RequestPart>): MaybePromise<OwnedRequest[]>
   countWaiting(filter: RequestFilter): MaybePromise<WaitingCount>

@@ -42,7 +42,7 @@ export interface Records {
   }
   note: Omit<RequestNote, 'id'> & { readonly requestId: number }
   /** A cancelled request at risk whose answers staff have not read. Hashed and sealed when stored. */
-  unreadRisk: { readonly requestId: number }
+  unreadRisk: { readonly requestId: number; readonly partnerId: number }
   /** The response to a submission. Stored for retries, with the id of the request. */
   replay: {
     readonly partnerId: number

@@ -148,6 +148,7 @@ export const routes: readonly Route[] = [
     const partner = await requirePartner(context, call.params.name ?? '')
     const { at } = call.body
     const startsAt = at === undefined ? call.act.at : instant('at', at)
+    if (startsAt < call.act.at) throw invalid('at: must not be in the past')
     const token = await rotateToken(context, partner, startsAt, call.act)
     return { name: partner.name, token, startsAt: formatInstant(startsAt) }
   }),

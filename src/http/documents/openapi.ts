@@ -120,7 +120,7 @@ async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, R
     app.route(method, routeOf(path), () => '', {
       ...(params && { params }),
       ...(headers && { headers }),
-      ...(answer.isRevalidated && { headers: RevalidationHeaders }),
+      ...(isConditional({ method, answer }) && { headers: RevalidationHeaders }),
       ...(query && { query }),
       ...(body && { body }),
       response: { [answer.status]: answer.schema },
@@ -129,6 +129,11 @@ async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, R
   }
   const described = await app.handle(new Request('http://localhost/document'))
   return ((await described.json()) as { paths: Record<string, Record<string, Operation>> }).paths
+}
+
+/** True if the response is 304 for a known entity tag. */
+function isConditional({ method, answer }: Pick<Endpoint, 'method' | 'answer'>): boolean {
+  return answer.isRevalidated === true || (method === 'GET' && answer.headers?.ETag !== undefined)
 }
 
 type Schemas = Map<string, unknown>
@@ -164,10 +169,15 @@ async function toOperation(
           links: mapValues(links, ({ to, ...link }) => ({ operationId: to.operationId, ...link })),
         }),
       },
-      ...(isRevalidated && {
+      ...(isConditional(endpoint) && {
         304: {
           description: 'Not modified',
-          headers: { ...headers, ...revalidationHeaders, ...rateHeaders, ...requestIdHeader },
+          headers: {
+            ...headers,
+            ...(isRevalidated && revalidationHeaders),
+            ...rateHeaders,
+            ...requestIdHeader,
+          },
         },
       }),
       ...(await errorResponsesOf(endpoint)),

@@ -76,7 +76,7 @@ describeOnPostgres('postgres: writes other than submissions', () => {
       await begin(connection, [taking('directory')], timeouts.call)
       begun.resolve()
       await eventually('the server to end the transaction', () => connection.hasEnded, 10_000)
-      await commit({ connection } as Session, { changed: [] })
+      await commit(connection, { changed: [] })
     })
     await begun.promise
     const waiting = pool.use((connection) =>

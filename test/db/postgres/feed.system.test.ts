@@ -1,6 +1,5 @@
 import { expect, spyOn, test } from 'bun:test'
 import { Pool } from '../../../db/postgres/client/pool'
-import type { Session } from '../../../db/postgres/session'
 import { commit } from '../../../db/postgres/transaction'
 import type { Changed } from '../../../db/queries/changes'
 import { runSql } from '../../support/postgres'
@@ -60,7 +59,7 @@ describeOnPostgres('postgres: following bookings', () => {
     await using pool = new TestPool(place.url, 1)
     await pool.use(async (connection) => {
       await connection.send(connection.begin)
-      await commit({ connection } as Session, { changed })
+      await commit(connection, { changed })
     })
     expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
   })

@@ -151,7 +151,7 @@ describeOnPostgres('postgres: query plans of all statements', () => {
     ['the newest change of a partner', /^select max\("position"\)/, ['booking_requests_position']],
     [
       'the next position of a request',
-      /^update "booking_requests" set "position" = \(select/,
+      /^UPDATE booking_requests AS request SET position/,
       ['booking_requests_pkey', 'booking_requests_position'],
     ],
     ['the notes of a request', /^select "id" from "request_notes" /, ['request_notes_request']],
