@@ -111,7 +111,7 @@ async function answersIn(env: Record<string, string>, cwd: string) {
   const args = ['--database', database, '--now', now, '--base-url', 'https://api.example']
   await using sandbox = await startSandbox(args, { cwd, env })
   // The time `now` in the report is slightly later than --now, and differs between starts.
-  const report = { ...sandbox.report, database: '', now: '' }
+  const report = { ...sandbox.report, database: '', now: '', controlToken: '' }
   // The report contains the public address (--base-url), not the port on this machine.
   const ports = listeningPorts(sandbox.pid)
   sandbox.report = { ...sandbox.report, baseUrl: `http://127.0.0.1:${ports[0] ?? 0}` }

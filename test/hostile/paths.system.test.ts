@@ -102,6 +102,9 @@ async function mismatchOf(one: Try, route: Route, token: string | null): Promise
   const { method, path, query } = route
   const answer = await ask(method, target(path, query), lines, token)
   for (const outcome of wanted) if (await is(answer, outcome, route, token)) return null
+  // Any word after the path of bookings is the id of a request, which has other methods.
+  const isId = path === paths.booking && wanted.includes('nothing')
+  if (isId && answer?.status === (token === null ? 401 : 405)) return null
   const caller = token === null ? 'without a token' : 'with a token'
   return `${name}, ${path} ${caller}: ${answer ? written(answer) : 'closed'}, not ${wanted.join(' or ')}`
 }

@@ -28,10 +28,8 @@ CREATE TABLE new_booking_requests (
   submitted_at INTEGER NOT NULL,
   -- The order of the last changes of a partner's requests.
   position INTEGER,
-  CONSTRAINT booking_requests_state
-    CHECK (state IN ('unassigned', 'pending', 'accepted', 'declined', 'closed', 'cancelled')),
-  CONSTRAINT booking_requests_assigned
-    CHECK (state = 'cancelled' OR (state IN ('unassigned', 'closed')) = (provider_id IS NULL)),
+  CONSTRAINT booking_requests_state CHECK (state IN ('unassigned', 'pending', 'accepted', 'declined', 'closed', 'cancelled')),
+  CONSTRAINT booking_requests_assigned CHECK (state = 'cancelled' OR (state IN ('unassigned', 'closed')) = (provider_id IS NULL)),
   CONSTRAINT booking_requests_accepted CHECK (state <> 'accepted' OR accepted_at IS NOT NULL),
   CONSTRAINT booking_requests_declined CHECK ((state IN ('declined', 'closed')) = (declined_at IS NOT NULL)),
   CONSTRAINT booking_requests_cancelled CHECK ((state = 'cancelled') = (cancelled_at IS NOT NULL)),
@@ -43,16 +41,14 @@ CREATE TABLE new_booking_requests (
   CHECK (starts_at IS NULL OR provider_id IS NOT NULL)
 ) STRICT;
 
+-- No id of a deleted row may be generated again.
+INSERT INTO sqlite_sequence (name, seq)
+  SELECT 'new_' || name, seq FROM sqlite_sequence WHERE name IN ('booking_requests', 'request_notes');
 INSERT INTO new_booking_requests
   SELECT request.id, request.record_key, member.partner_id, member_id, is_intake, state, provider_id, authorization_number,
     starts_at, ends_at, local_offset_minutes, accepted_at, declined_at, NULL, sealed_screening_answers, sealed_sent_profile,
     submitted_at, row_number() OVER (PARTITION BY member.partner_id ORDER BY request.id)
   FROM booking_requests AS request LEFT JOIN members AS member ON member.id = member_id ORDER BY request.id;
--- No id of a deleted row may be generated again.
-INSERT INTO sqlite_sequence (name, seq) SELECT 'new_booking_requests', 0
-  WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'new_booking_requests');
-UPDATE sqlite_sequence SET seq = coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'booking_requests'), 0)
-  WHERE name = 'new_booking_requests';
 DROP TABLE booking_requests;
 ALTER TABLE new_booking_requests RENAME TO booking_requests;
 
@@ -82,13 +78,11 @@ CREATE TABLE new_request_notes (
   CONSTRAINT request_notes_kind CHECK (kind IN ('note', 'decline', 'close', 'cancel'))
 ) STRICT;
 INSERT INTO new_request_notes SELECT * FROM request_notes;
-INSERT INTO sqlite_sequence (name, seq) SELECT 'new_request_notes', 0
-  WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'new_request_notes');
-UPDATE sqlite_sequence SET seq = coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'request_notes'), 0)
-  WHERE name = 'new_request_notes';
 DROP TABLE request_notes;
 ALTER TABLE new_request_notes RENAME TO request_notes;
 CREATE INDEX request_notes_request ON request_notes (request_id);
+-- Inserting no rows adds a line, and a second line must not follow it when a copy is made.
+DELETE FROM sqlite_sequence WHERE seq IS NULL OR seq = 0;
 
 -- Cancelled requests with a raised or unreadable ninth item that staff have not read. Keyed by a hash and sealed, because a
 -- stored risk must not be readable.

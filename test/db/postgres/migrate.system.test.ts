@@ -49,7 +49,7 @@ describeOnPostgres('postgres: migrations', () => {
   test.each([
     [
       'a database with the migrations of another build',
-      [{ sql: 'CREATE TABLE x (id int)', oldestCompatible: 1 }],
+      ourMigrations.with(-1, { sql: 'CREATE TABLE x (id int)', oldestCompatible: 1 }),
       false,
     ],
     [
