@@ -9,10 +9,23 @@ import { environment, fault, findExecutable, startFault } from './executable.mjs
 // A test may replace the global one later.
 const { fetch } = globalThis
 
+const limitNames = [
+  'readsPerMinute',
+  'bookingsPerMinute',
+  'intakesPerHour',
+  'failedAuthenticationsPerMinute',
+  'openRequests',
+  'openIntakes',
+  'emailConflictsPerHour',
+]
+
 /** Starts a sandbox on a free port. index.d.ts describes the options and the result. */
-export async function startSandbox({ now, seed, frozen, directory, limits = {}, ...unknown } = {}) {
+export async function startSandbox(options) {
+  const { now, seed, frozen, directory, limits, ...unknown } = options ?? {}
   const [surplus] = Object.keys(unknown)
   if (surplus !== undefined) throw new TypeError(`startSandbox has no option ${surplus}`)
+  const unlimited = Object.keys(limits ?? {}).find((name) => !limitNames.includes(name))
+  if (unlimited !== undefined) throw new TypeError(`startSandbox has no limit ${unlimited}`)
   const executable = findExecutable()
   const folder = typeof directory === 'object' ? await mkdtemp(join(tmpdir(), 'anteroom-')) : undefined
   try {

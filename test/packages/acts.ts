@@ -92,5 +92,9 @@ show('reset', sandbox.examples.utcStartTime, await other.clock.advance('P0D'))
 
 // @ts-expect-error: there is no such option.
 show('refused', await fault(startSandbox({ forzen: true })), await fault(startSandbox({ now: 'soon' })))
+// @ts-expect-error: there is no such limit.
+show('refused', await fault(startSandbox({ limits: { reads: 1 } })))
+// @ts-expect-error: a value from JavaScript may be null.
+await (await startSandbox(null)).stop()
 await Promise.all([sandbox.stop(), sandbox.stop(), other[Symbol.asyncDispose]()])
 show('stopped', Array.isArray(await fault(clock.freeze())))

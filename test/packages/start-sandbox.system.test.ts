@@ -47,6 +47,7 @@ refused [[400,"field_invalid","drop: must be one of before, after"]]
 reset [true,404,2]
 reset ["2028-02-03T16:45:00Z",{"now":"2026-12-01T09:00:00Z","frozen":true}]
 refused [[null,null,"startSandbox has no option forzen"],[null,null,"anteroom-sandbox: option '--now <instant>' must be a UTC time from 2000 to 2498, for example 2026-12-01T09:00:00Z"]]
+refused [[null,null,"startSandbox has no limit reads"]]
 stopped [true]
 `
 
