@@ -5,7 +5,10 @@ import { dependencies, devDependencies, optionalDependencies } from '../package.
 import { exitCodes } from '../src/cli/exit-code'
 import { errorCodes } from '../src/http/errors'
 import { slotReasons } from '../src/operations/explain-slot'
+import { minuteMillis } from '../src/scheduling/calendar'
+import { formatLocal } from '../src/scheduling/time-zone'
 import { settings } from '../src/settings'
+import { builtInZones } from '../src/zones/packed'
 
 const root = new URL('..', import.meta.url).pathname
 const pages = [
@@ -44,6 +47,22 @@ test('docs: every link of a page leads to an existing file and section', () => {
   })
   expect(pages.length).toBeGreaterThan(15)
   expect(missing).toEqual([])
+})
+
+test('docs: the example of local times in the guide is true for the built-in zones', () => {
+  const [, example = ''] = /^An example: (.*?)Try it/ms.exec(textOf('docs/integrating.md')) ?? []
+  const starts = [...example.matchAll(/`(\d[\dT:-]+Z)`/g)].map(([, at = '']) => Date.parse(at) / minuteMillis)
+  const zones = { 'America/Toronto': example, 'America/Chicago': example.slice(example.indexOf('Chicago')) }
+  for (const [name, text] of Object.entries(zones)) {
+    expect(example).toContain(name.replace('America/', ''))
+    const zone = builtInZones().find(name)
+    if (!zone) throw new Error(`no zone ${name}`)
+    const [, time] = /(\d\d:\d\d)/.exec(text) ?? []
+    expect(starts.map((at) => formatLocal(zone, at))).toEqual([
+      `Fri 2027-03-12 ${time}`,
+      `Mon 2027-03-15 ${time}`,
+    ])
+  }
 })
 
 test('docs: README links to every page', () => {
