@@ -111,7 +111,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     zones,
     isSandbox: purpose === 'sandbox',
     measureEngine: measure,
-    watch: () => watch(report, options.alone ?? false),
+    watch: () => watch(report, options.alone === true && purpose === 'production'),
   }
   return {
     context,

@@ -60,6 +60,8 @@ export const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
 /** The person on whose behalf a command runs, for the audit log. Not a setting: a file would name one person for all. */
 export const operatorVariable = 'ANTEROOM_OPERATOR'
 
+const notSettings = [operatorVariable, 'ANTEROOM_TOKEN', 'ANTEROOM_CONTROL_TOKEN']
+
 export const credentialsVariable = 'CREDENTIALS_DIRECTORY'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -102,7 +104,7 @@ export function readSettings(
     values[name] = given.value
   }
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('ANTEROOM_') && name !== operatorVariable && !isVariable(name))
+    if (name.startsWith('ANTEROOM_') && !notSettings.includes(name) && !isVariable(name))
       faults.push(noSetting(name, name))
   }
   faults.push(...passwordFaults(settings.database.flag, flags.database, ' or ANTEROOM_DATABASE'))

@@ -188,7 +188,8 @@ class Gate {
       const again = () => identifyAgain(context, token, address)
       const authenticated = { version, partner: caller.partner, again }
       const intake = () => spendIntake(caller.partner, entry.headers)
-      const running = endpoint.handle({ ...given, caller, now, bytes, authenticated, turn, intake })
+      const call = { ...given, method: request.method, caller, now, bytes, authenticated, turn, intake }
+      const running = endpoint.handle(call)
       entry.isLate ||= running instanceof Promise
       const reply = running instanceof Promise ? await running : running
 

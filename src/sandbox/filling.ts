@@ -45,7 +45,7 @@ export function openSandbox(
 ): Promise<Service> {
   const { zones, clock, random, report } = filling
   return openService({
-    ...{ purpose: 'sandbox', database, masterKey: { file: key }, create, upgrade: true },
+    ...{ purpose: 'sandbox', database, masterKey: { file: key }, create, alone: !create, upgrade: true },
     ...{ zoneFolder: zones, clock, random, report },
     // The partners' limits must not apply while the data is generated.
     limits: create ? unlimited : limitsOf({ ...noLimits, ...filling }),

@@ -2,9 +2,10 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { slotMillis } from '../domain/booking-request'
+import { Refusal } from '../domain/errors'
 import { secureRandom } from '../domain/ports/random'
 import { clockStartingAt, systemClock } from '../domain/ports/time'
-import { beginFile } from '../files/durable'
+import { beginFile, sync, type UnfinishedFile } from '../files/durable'
 import { controlledApp } from '../http/control/control'
 import type { RequestObserver } from '../http/log'
 import { deactivatedMember, listSandboxPartners } from '../operations/directory-loads'
@@ -88,12 +89,14 @@ export async function startSandbox(options: SandboxOptions) {
     stopping: stopping.promise,
     describe,
     runTasks: () => server.runTasks(),
-    async reset(now: number | null) {
+    copyStart: () => copyNextTo(database, pristine),
+    async reset(now: number | null, start: Pick<UnfinishedFile, 'publish'>) {
       await server.replaceService(async () => {
         await service.close()
         // SQLite closes its files and frees its cache only when their statements are collected.
         if (++resets % 10 === 0) Bun.gc(true)
-        putBack(pristine, database)
+        for (const log of ['-wal', '-shm']) rmSync(database + log, { force: true })
+        start.publish()
         clock.set(now ?? startsAt, frozen)
         begin()
         service = await open()
@@ -127,9 +130,15 @@ function temporaryFolder(): string {
 }
 
 /** Replaces the file and does not overwrite it: SQLite may not have closed it yet, and then keeps the old one. */
-function putBack(pristine: string, database: string): void {
-  for (const log of ['-wal', '-shm']) rmSync(database + log, { force: true })
-  using file = beginFile(database, { replace: true })
-  copyFileSync(pristine, file.path)
-  file.publish()
+function copyNextTo(database: string, pristine: string): UnfinishedFile {
+  let file: UnfinishedFile | undefined
+  try {
+    file = beginFile(database, { replace: true })
+    copyFileSync(pristine, file.path)
+    sync(file.path)
+    return file
+  } catch (cause) {
+    file?.[Symbol.dispose]()
+    throw new Refusal('storage_failed', 'the starting state cannot be copied', { cause })
+  }
 }

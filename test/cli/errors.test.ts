@@ -104,6 +104,12 @@ describe('cli: errors of a command line', () => {
     const fault = `${misspelled}: is not a setting; did you mean ${meant}?`
     expect([code, stderr.includes(fault)]).toEqual([2, true])
   })
+
+  test('the tokens that `sandbox -- COMMAND` passes on are not taken for misspelled settings', async () => {
+    const settings = { ANTEROOM_TOKEN: 'a', ANTEROOM_CONTROL_TOKEN: 'b', ANTEROOM_DATABSE: 'c' }
+    const { stderr } = await runInProcess(['doctor'], { settings })
+    expect([stderr.includes('DATABSE'), stderr.includes('TOKEN')]).toEqual([true, false])
+  })
 })
 
 describe('cli: the error of an unknown name', () => {

@@ -81,6 +81,28 @@ test('cli: a command after -- gets the address and the tokens, and its exit code
   expect(readdirSync(folder.path)).toEqual([])
 })
 
+test('cli: Ctrl-C leaves the clean-up to the command after --, and other signals are passed on as they are', async () => {
+  using folder = new Folder()
+  const script = `for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {
+    console.log(signal)
+    if (signal === 'SIGHUP') process.exit(3)
+  })
+  console.log('up')
+  setInterval(() => {}, 1000)`
+  const words = [process.execPath, '-e', script]
+  await using program = new Program(['sandbox', ...withFewProviders, '--', ...words], {
+    env: temporary(folder),
+  })
+  await eventually('the command', () => program.stdout === 'up\n')
+  program.signal('SIGINT')
+  await Bun.sleep(200)
+  program.signal('SIGTERM')
+  await eventually('SIGTERM', () => program.stdout.includes('SIGTERM'))
+  expect((await program.stop('SIGHUP')).code).toBe(3)
+  expect(program.stdout).toBe('up\nSIGTERM\nSIGHUP\n')
+  expect(readdirSync(folder.path)).toEqual([])
+})
+
 /** Memory in MiB, and open files, of a process. */
 function usage({ pid }: Sandbox) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')

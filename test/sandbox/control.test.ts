@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { readdirSync, renameSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { routes } from '../../src/http/control/routes'
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox'
 import { booking } from '../support/builders'
@@ -62,6 +65,13 @@ describe('sandbox: the control routes', () => {
     expect([status, headers.get('cache-control'), body]).toEqual([200, 'no-store', sandbox.card])
     await sandbox.control('clock', { advance: 'PT1S', frozen: true })
     expect((await sandbox.control('', undefined, 'GET')).body.now).toBe('2026-12-01T09:00:01Z')
+  })
+
+  test('have an optional trailing slash', async () => {
+    const send = (path: string) => sandbox.send(path, 'GET', sandbox.card.controlToken)
+    expect((await send('/sandbox/v1')).body).toEqual(sandbox.card)
+    expect((await send('/sandbox/v1outcomes')).status).toBe(404)
+    expect((await sandbox.control('outcomes/', undefined, 'DELETE')).status).toBe(200)
   })
 
   test('need the control token, after the path and before the method', async () => {
@@ -319,6 +329,42 @@ describe('sandbox: a reset', () => {
   })
 })
 
+test('sandbox: a reset whose copy fails changes nothing', async () => {
+  using folder = new Folder()
+  const usual = tmpdir()
+  process.env.TMPDIR = folder.path
+  const kept = await start({ database: folder.file('kept.sqlite'), resettable: true })
+  process.env.TMPDIR = usual
+  await kept.book('a')
+  const { body } = await kept.control('outcomes', { operation: 'searchProviders', code: 'overloaded' })
+  const [temporary = ''] = readdirSync(folder.path).filter((name) => name.startsWith('anteroom-'))
+  const pristine = join(folder.path, temporary, 'pristine.sqlite')
+  renameSync(pristine, `${pristine}.away`)
+  const files = readdirSync(folder.path)
+  const fault = 'the starting state cannot be copied'
+  expect(await refusal(kept.control('reset'))).toEqual([503, 'storage_failed', fault])
+  expect(readdirSync(folder.path)).toEqual(files)
+  expect((await kept.control('', undefined, 'GET')).body.outcomes).toEqual(body.outcomes)
+  expect((await kept.get('user/?external_user_id=a')).status).toBe(200)
+  renameSync(`${pristine}.away`, pristine)
+  expect((await kept.control('reset')).status).toBe(200)
+  expect((await kept.get('user/?external_user_id=a')).status).toBe(404)
+  await kept.stop()
+})
+
+test('sandbox: a kept database can have only one sandbox, also after a reset', async () => {
+  using folder = new Folder()
+  const database = folder.file('kept.sqlite')
+  const kept = await start({ database, resettable: true })
+  const another = () => start({ database }).catch(({ kind, message }) => `${kind}: ${message}`)
+  const refused = 'storage_busy: another server already uses this database; stop it first'
+  expect(await another()).toBe(refused)
+  await kept.control('reset')
+  expect(await another()).toBe(refused)
+  await kept.stop()
+  await (await start({ database })).stop()
+})
+
 test('sandbox: a kept database with a seed never repeats a number', async () => {
   using folder = new Folder()
   const numbers = []
@@ -403,6 +449,16 @@ describe('sandbox: outcomes', () => {
     }
     await sandbox.control('outcomes', { operation, drop: 'after' })
     expect(await sandbox.book('refused').catch(({ code }) => code)).toBe('ECONNRESET')
+  })
+
+  test('a HEAD call leaves a drop to the next other call', async () => {
+    const outcome = { operation: 'listProviderRegions', drop: 'before', times: 1 }
+    const { body } = await sandbox.control('outcomes', outcome)
+    const path = '/partners/v1/provider-regions/?country_code=CA'
+    expect((await sandbox.send(path, 'HEAD', sandbox.token)).status).toBe(200)
+    expect((await sandbox.control('', undefined, 'GET')).body.outcomes).toEqual(body.outcomes)
+    await sandbox.control('outcomes', { operation: 'listProviderRegions', code: 'overloaded' })
+    expect((await sandbox.send(path, 'HEAD', sandbox.token)).status).toBe(503)
   })
 
   test('delay a call', async () => {

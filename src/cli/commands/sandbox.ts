@@ -10,7 +10,7 @@ import { json, plainCommand } from '../command'
 import { readJsonFile } from '../directory-files'
 import { isOnTerminal, openTerminalLog } from '../terminal/log'
 import { printJson, printLines, printNotice } from '../terminal/output'
-import { shutdownRequest } from './serve'
+import { endingSignals, shutdownRequest } from './serve'
 
 interface Options extends Omit<SandboxOptions, 'port' | 'document'> {
   readonly port?: number
@@ -79,14 +79,15 @@ async function runSandbox(words: readonly string[], options: Options): Promise<u
   // Reads the file before signals are handled, so that Ctrl-C still ends a read that blocks.
   const document = directory === undefined ? undefined : readJsonFile(directory)
   // Handles signals before the folder is created, so that a signal cannot leave the folder behind.
-  const stopped = Promise.race([shutdownRequest(), ...(options.untilStdinCloses ? [stdinCloses()] : [])])
+  const closed = options.untilStdinCloses ? stdinCloses() : new Promise<void>(() => {})
+  const stopped = Promise.race([shutdownRequest(), closed])
   const log = isOnTerminal() && words.length === 0 ? openTerminalLog(systemClock) : null
   if (options.seed !== undefined) printNotice('the tokens come from --seed, so they are not secret')
   try {
     const observers = log ? [log.observe] : []
     const sandbox = await startSandbox({ ...options, port, document, observers, report: printNotice })
     try {
-      if (words.length > 0) await runWith(sandbox.card, words, stopped, options)
+      if (words.length > 0) await runWith(sandbox.card, words, { stopped, closed }, options)
       else {
         if (options.json) printJson(sandbox.card, 0)
         else printLines(...cardText(sandbox.card))
@@ -111,7 +112,7 @@ function stdinCloses(): Promise<void> {
 async function runWith(
   { baseUrl, controlToken, partners }: Card,
   words: readonly string[],
-  stopped: Promise<void>,
+  { stopped, closed }: Record<'stopped' | 'closed', Promise<void>>,
   { untilStdinCloses }: Options,
 ): Promise<void> {
   const { commandEnvironment } = await import('../../production')
@@ -120,8 +121,11 @@ async function runWith(
   const env = commandEnvironment(given)
   const [stdin, others] = [untilStdinCloses ? 'ignore' : 'inherit', 'inherit'] as const
   try {
+    const ended = (await Promise.race([stopped.then(() => true), Bun.sleep(0)])) ? stopped : closed
     const child = Bun.spawn([...words], { env, stdio: [stdin, others, others] })
-    stopped.then(() => child.kill())
+    ended.then(() => child.kill())
+    // Ctrl-C reaches the command without help, so that it can clean up.
+    for (const signal of endingSignals()) process.on(signal, () => signal !== 'SIGINT' && child.kill(signal))
     await child.exited
     process.exitCode = child.exitCode ?? 128 + constants.signals[child.signalCode as NodeJS.Signals]
   } catch {

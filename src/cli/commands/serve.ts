@@ -79,7 +79,7 @@ export function endCleanly(): void {
   }
 }
 
-function endingSignals(): NodeJS.Signals[] {
+export function endingSignals(): NodeJS.Signals[] {
   return isHangUpIgnored() ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
 }
 

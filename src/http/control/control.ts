@@ -30,10 +30,11 @@ export function controlledApp(sandbox: Sandbox): CreateApp {
       while (resetting) await resetting
       const { promise, resolve } = Promise.withResolvers<void>()
       resetting = promise
-      outcomes.clear()
       try {
+        using start = sandbox.copyStart()
+        outcomes.clear()
         await Promise.allSettled(running.values())
-        await sandbox.reset(now)
+        await sandbox.reset(now, start)
         outcomes.clear()
         app = create()
       } finally {

@@ -47,7 +47,7 @@ export class Outcomes {
         const handle = handler(context, baseUrl)
         return (call) => {
           const { partner } = call.caller
-          const outcome = this.#take(endpoint.operationId, partner.name)
+          const outcome = this.#take(endpoint.operationId, partner.name, call.method)
           if (!outcome) return handle(call)
           if (outcome.code) throw refusalFor(outcome.code, endpoint, context, partner)
           return this.#disturb(outcome, async () => handle(call))
@@ -56,8 +56,9 @@ export class Outcomes {
     }
   }
 
-  #take(operationId: string, name: string): Outcome | undefined {
-    const isMeant = ({ operation, partner = name }: Outcome) => operation === operationId && partner === name
+  #take(operationId: string, name: string, method: string): Outcome | undefined {
+    const isMeant = ({ operation, partner = name, drop }: Outcome) =>
+      operation === operationId && partner === name && !(drop && method === 'HEAD')
     const outcome = this.#left.find(isMeant)
     if (outcome) outcome.times--
     this.#left = this.#left.filter(({ times }) => times > 0)

@@ -26,10 +26,15 @@ export interface Sandbox {
   readonly service: () => { readonly context: Context; readonly zones: ZoneData }
   describe(): Promise<object>
   runTasks(): Promise<void>
-  reset(now: number | null): Promise<void>
+  copyStart(): Start
+  reset(now: number | null, start: Start): Promise<void>
 }
 
-interface Call<Body> extends Omit<Sandbox, 'service'>, ReturnType<Sandbox['service']> {
+type Start = Disposable & { publish(): void }
+type Shared = Omit<Sandbox, 'service' | 'copyStart' | 'reset'> & ReturnType<Sandbox['service']>
+
+interface Call<Body> extends Shared {
+  reset(now: number | null): Promise<void>
   readonly outcomes: Outcomes
   readonly params: Readonly<Record<string, string>>
   readonly body: Body
@@ -44,10 +49,11 @@ function route<Members extends TProperties>(
   members: Members,
   handle: (call: Call<Static<TObject<Members>>>) => object | Promise<object>,
 ) {
-  const parts = path.replace('{id}', '(?<id>[1-9]\\d{0,14})').replace(/\{(\w+):(.+?)\}/, '(?<$1>$2)')
+  const full = path && `/${path}`
+  const parts = full.replace('{id}', '(?<id>[1-9]\\d{0,14})').replace(/\{(\w+):(.+?)\}/, '(?<$1>$2)')
   return {
     ...{ method, path },
-    pattern: new RegExp(`^/sandbox/v1/${parts.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`),
+    pattern: new RegExp(`^/sandbox/v1${parts.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`),
     check: validator(Type.Object(members, { additionalProperties: false })),
     handle: handle as (call: Call<unknown>) => object | Promise<object>,
   }

@@ -15,6 +15,7 @@ type Members = TObject<TProperties>
 
 /** A validated request of an authenticated caller. */
 export interface Call<Params, Headers, Query, Body> {
+  readonly method: string
   readonly caller: Caller
   /** Time of the request in ms. All checks of a request use the same time. */
   readonly now: number
