@@ -158,6 +158,7 @@ export async function makeTarget<T>(
       async openLog() {
         // Without statistics, the planner assumes that the tables are empty, and scans them.
         await run(`ANALYZE ${names}`, [])
+        await run(keepPositions, [])
         return auditQueries(queryEngine(run), await settingsOver({ run }).openVault(purpose, masterKey))
       },
     })
@@ -192,6 +193,9 @@ async function add(connection: Connection, table: CopiedTable, lines: readonly s
   }
   await connection.send('RELEASE SAVEPOINT batch')
 }
+
+const keepPositions = `SELECT setval(pg_get_serial_sequence('request_positions', 'position'), max(position))
+  FROM request_positions`
 
 const passing = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readOnly'])
 

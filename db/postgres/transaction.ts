@@ -121,32 +121,29 @@ export async function commit(
   const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
   const sent = () => [
     ...last.map((lock) => take(connection, lock)),
-    ...(replaced.length > 0 ? [connection.run(placing, [`{${replaced.join()}}`])] : []),
-    ...(changed.length > 0 ? addChanges(connection, changed) : []),
+    ...addChanges(connection, changed, replaced),
   ]
   await connection.commit([pending, ...(changed.length + replaced.length > 0 ? sent() : [])])
 }
 
-/** One statement for all requests: it runs under the lock `commit`, and an erasure may change thousands. */
-const placing = `UPDATE booking_requests AS request SET position = placed.position FROM (
-    SELECT id, row_number() OVER (PARTITION BY partner_id ORDER BY id) + (SELECT coalesce(max(position), 0)
-      FROM booking_requests AS other WHERE other.partner_id = each.partner_id) AS position
-    FROM booking_requests AS each WHERE id = ANY ($1::text::int8[])) AS placed
-  WHERE placed.id = request.id`
-
-const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_at, ends_at, local_offset_minutes)
+/** Also gives requests the next positions. One narrow table and one statement, because the lock `commit` is held meanwhile. */
+const addingChanges = `WITH placed AS (
+    INSERT INTO request_positions (request_id, partner_id)
+    SELECT id, partner_id FROM booking_requests WHERE id = ANY ($2::text::int8[]) AND partner_id IS NOT NULL ORDER BY id
+    ON CONFLICT (request_id) DO UPDATE SET position = DEFAULT)
+  INSERT INTO changes (noun, record_id, request_id, starts_at, ends_at, local_offset_minutes)
   SELECT row->>0, (row->>1)::int8, (row->>2)::int8, (row->>3)::int8, (row->>4)::int8, (row->>5)::int8
   FROM json_array_elements($1::text::json) AS row`
 
 /** Stores the changes. If there are too many, stores only the last one: readers then load the whole directory. */
-function addChanges(connection: Connection, changed: readonly Changed[]): Promise<unknown>[] {
+function addChanges(connection: Connection, changed: readonly Changed[], replaced: readonly number[]) {
   const isMany = changed.length > keptChanges
   const rows = (isMany ? changed.slice(-1) : changed).map(([noun, recordId, slot]) => {
     return [noun, recordId, slot?.requestId, slot?.startsAt, slot?.endsAt, slot?.localOffsetMinutes]
   })
   return [
     ...(isMany ? [connection.run('DELETE FROM changes WHERE version > $1', [0])] : []),
-    connection.run(addingChanges, [JSON.stringify(rows)]),
+    connection.run(addingChanges, [JSON.stringify(rows), `{${replaced.join()}}`]),
   ]
 }
 

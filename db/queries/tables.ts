@@ -129,7 +129,11 @@ export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, 
       sealedScreeningAnswers: bytes('sealed_screening_answers'),
       sealedSentProfile: bytes('sealed_sent_profile'),
       submittedAt: whole('submitted_at').notNull(),
-      position: whole('position'),
+    }),
+    requestPositions: table('request_positions', {
+      id: ownId('request_id'),
+      partnerId: whole('partner_id').notNull(),
+      position: whole('position').notNull(),
     }),
     replays: table('replays', {
       id: ownId('request_id'),

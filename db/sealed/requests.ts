@@ -28,7 +28,6 @@ interface RequestRow extends Omit<RequestRecord, 'member'>, SealedRequest {
   readonly sealedScreeningAnswers: Buffer | null
   readonly sealedSentProfile: Buffer | null
   readonly partnerId: number | null
-  readonly position: number | null
 }
 
 export type AnswersRow = SealedRequest &
@@ -63,8 +62,7 @@ export function toRecord(vault: Vault, request: RequestRow, member: MemberRow | 
 }
 
 export function factsOf(row: RequestRow): Omit<RequestRecord, 'member'> {
-  const { recordKey, partnerId, memberId, endsAt, sealedScreeningAnswers, sealedSentProfile, ...shown } = row
-  const { position, ...facts } = shown
+  const { recordKey, partnerId, memberId, endsAt, sealedScreeningAnswers, sealedSentProfile, ...facts } = row
   return facts
 }
 

@@ -80,11 +80,17 @@ async function readInTurn(services: readonly Serving[]): Promise<number[]> {
 async function addRequests(database: string, count: number, isOnPostgres: boolean): Promise<void> {
   const adding = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
     INSERT INTO booking_requests (record_key, partner_id, member_id, is_intake, state, provider_id, authorization_number,
-      starts_at, ends_at, local_offset_minutes, declined_at, sealed_screening_answers, submitted_at, position)
+      starts_at, ends_at, local_offset_minutes, declined_at, sealed_screening_answers, submitted_at)
     SELECT 'past-' || i, 1, 1, false, 'declined', 1, 'PAST-' || i, i * 3600000, i * 3600000 + 2700000, 0, i,
-      ${isOnPostgres ? "decode(repeat('00', 200), 'hex')" : 'zeroblob(200)'}, i, i + 1 FROM n`
+      ${isOnPostgres ? "decode(repeat('00', 200), 'hex')" : 'zeroblob(200)'}, i FROM n`
+  const placing = `INSERT INTO request_positions SELECT id, partner_id, id FROM booking_requests
+    WHERE id NOT IN (SELECT request_id FROM request_positions)`
   if (isOnPostgres)
-    return void (await runSql(database, `${adding.replaceAll('i * 36', 'i::int8 * 36')}; ANALYZE`))
+    return void (await runSql(
+      database,
+      `${adding.replaceAll('i * 36', 'i::int8 * 36')}; ${placing}; ANALYZE`,
+    ))
   using file = new Database(database, { readwrite: true, create: false })
   file.run(adding)
+  file.run(placing)
 }

@@ -12,9 +12,9 @@ const addMembers = `${numbers}
   SELECT printf('past-%017d', i), (SELECT min(id) FROM partners), ${hash(1)}, ${hash(2)}, 1, zeroblob(60),
     zeroblob(260), $over + i, $over + i FROM n`
 const addRequests = `${numbers}, each(i, at) AS (SELECT i, $over - ($most - i % $most) * ${hourMillis} FROM n)
-  INSERT INTO booking_requests (record_key, partner_id, position, member_id, is_intake, state, provider_id, authorization_number, starts_at,
+  INSERT INTO booking_requests (record_key, partner_id, member_id, is_intake, state, provider_id, authorization_number, starts_at,
     ends_at, local_offset_minutes, accepted_at, sealed_screening_answers, submitted_at)
-  SELECT printf('past-%017d', i), (SELECT min(id) FROM partners), 1000000000 + i,
+  SELECT printf('past-%017d', i), (SELECT min(id) FROM partners),
     (SELECT max(id) FROM members) - $count + 1 + i, 0, 'accepted', 1 + i / $most,
     printf('PAST-%012d', i), at, at + ${slotMillis}, -300, at, zeroblob(200), $over + i FROM each`
 

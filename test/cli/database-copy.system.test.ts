@@ -175,7 +175,7 @@ describeOnPostgres('cli: database copy from a file to a database server and back
     expect(stdout.split('\n')).toEqual([
       `Copied ${database} to ${server.url}, with its audit log. Every record was read back and is identical.`,
       'records     organizations 1, partners 1, partner_keys 1, regions 1, providers 1, licenses 1, ' +
-        `in_person_regions 0, members 3, booking_requests 4, replays 1, request_notes 1, unread_risks 0, audit ${id}`,
+        `in_person_regions 0, members 3, booking_requests 4, request_positions 4, replays 1, request_notes 1, unread_risks 0, audit ${id}`,
       `audit head  line ${id} ${hash}`,
       '',
       'The copy needs the same master key. Set ANTEROOM_MASTER_KEY_FILE on each server.',

@@ -44,6 +44,7 @@ test('db: a table description contains the columns, the key, and whether the eng
     'settings',
     'regions',
     'in_person_regions',
+    'request_positions',
     'replays',
     'unread_risks',
     'audit',

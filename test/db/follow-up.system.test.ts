@@ -41,7 +41,8 @@ function toSchema2(from: string, to: string): void {
 
 /** Undoes the third migration. */
 const toSchema2OnPostgres = `
-  ALTER TABLE booking_requests DROP COLUMN partner_id, DROP COLUMN cancelled_at, DROP COLUMN position;
+  ALTER TABLE booking_requests DROP COLUMN partner_id, DROP COLUMN cancelled_at;
+  DROP TABLE request_positions;
   ALTER TABLE partners DROP COLUMN email_conflicts_per_hour;
   DROP TABLE unread_risks;
   DELETE FROM settings WHERE name = 'generation';
@@ -175,9 +176,9 @@ describeOnPostgres('db: the list of changes of a PostgreSQL database', () => {
     const there = await copied(fileDatabase(place.path), onServer(free.url))
     expect(await idsAfter(there, partnerId, cursor)).toEqual([2])
     // As after a restore of the whole server to an earlier time.
-    await runSql(free.url, 'UPDATE booking_requests SET position = position - 2')
+    await runSql(free.url, 'UPDATE request_positions SET position = position - 2')
     expect(await idsAfter(there, partnerId, cursor)).toBeNull()
-    await runSql(free.url, 'UPDATE booking_requests SET position = position + 2')
+    await runSql(free.url, 'UPDATE request_positions SET position = position + 2')
     const back = await copied(there, fileDatabase(place.freeTarget))
     expect(await idsAfter(back, partnerId, cursor)).toEqual([2])
   })

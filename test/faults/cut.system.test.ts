@@ -135,7 +135,7 @@ test(`faults: a cancelled or rescheduled request whose connection is cut at a ra
   })
   // Each booking and each change takes one position.
   const placed = askDatabase(
-    'SELECT max(position) - count(*) AS moved FROM booking_requests WHERE partner_id = (SELECT min(id) FROM partners)',
+    'SELECT max(position) - count(*) AS moved FROM request_positions WHERE partner_id = (SELECT min(id) FROM partners)',
   )
   expect(placed).toEqual([{ moved: rounds.length }])
 })

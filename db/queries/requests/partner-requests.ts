@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, max, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNotNull, max, sql } from 'drizzle-orm'
 import type { MaybePromise } from '../../../src/domain/ports/store'
 import type { Vault } from '../../../src/domain/ports/vault'
 import type { Outcome } from '../../../src/domain/ports/writes'
@@ -15,8 +15,9 @@ export function newGeneration(): Uint8Array {
 
 /** Requests as their partner sees them, and the order of their changes. */
 export function partnerRequestQueries({ db, tables, prepare, prepareWrite }: QueryEngine, vault: Vault) {
-  const { bookingRequests, members, settings } = tables
-  const { id, partnerId, memberId, position, state, providerId, authorizationNumber } = bookingRequests
+  const { bookingRequests, requestPositions, members, settings } = tables
+  const { position } = requestPositions
+  const { id, partnerId, memberId, state, providerId, authorizationNumber } = bookingRequests
   const { startsAt, acceptedAt, declinedAt, cancelledAt } = bookingRequests
   const open = placeholders('id', 'partnerId', 'position', 'most')
   const own = prepare(
@@ -30,23 +31,38 @@ export function partnerRequestQueries({ db, tables, prepare, prepareWrite }: Que
   const after = prepare(
     db
       .select({ id, memberId, state, providerId, authorizationNumber, ...times, position })
-      .from(bookingRequests)
-      .where(and(eq(partnerId, open.partnerId), gt(position, open.position)))
+      .from(requestPositions)
+      .innerJoin(bookingRequests, eq(id, requestPositions.id))
+      .where(and(eq(requestPositions.partnerId, open.partnerId), gt(position, open.position)))
       .orderBy(asc(position))
       .limit(open.most),
   )
   const newest = prepare(
     db
       .select({ position: max(position) })
-      .from(bookingRequests)
-      .where(eq(partnerId, open.partnerId)),
+      .from(requestPositions)
+      .where(eq(requestPositions.partnerId, open.partnerId)),
   )
   const generation = prepare(
     db.select({ value: settings.value }).from(settings).where(eq(settings.name, generationName)),
   )
-  const others = sql`${bookingRequests} as others where others.partner_id = ${partnerId}`
-  const next = sql<number>`(select coalesce(max(others.position), 0) + 1 from ${others})`
-  const place = prepareWrite(db.update(bookingRequests).set({ position: next }).where(eq(id, open.id)))
+  const theirs = sql`${requestPositions} as theirs where theirs.partner_id = booking_requests.partner_id`
+  const placed = {
+    id,
+    partnerId,
+    position: sql<number>`coalesce((select max(theirs.position) from ${theirs}), 0) + 1`.as('position'),
+  }
+  const place = prepareWrite(
+    db
+      .insert(requestPositions)
+      .select(
+        db
+          .select(placed as never)
+          .from(bookingRequests)
+          .where(and(eq(id, open.id), isNotNull(partnerId))) as never,
+      )
+      .onConflictDoUpdate({ target: requestPositions.id, set: { position: sql`excluded.position` } }),
+  )
 
   /** A position, and a keyed hash of it with the partner and the generation. */
   function cursorAt(generation: Buffer | undefined, partnerId: number, position: number): string {

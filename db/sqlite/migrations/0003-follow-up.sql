@@ -26,8 +26,6 @@ CREATE TABLE new_booking_requests (
   sealed_screening_answers BLOB,
   sealed_sent_profile BLOB CHECK (member_id IS NOT NULL OR sealed_sent_profile IS NULL),
   submitted_at INTEGER NOT NULL,
-  -- The order of the last changes of a partner's requests.
-  position INTEGER,
   CONSTRAINT booking_requests_state CHECK (state IN ('unassigned', 'pending', 'accepted', 'declined', 'closed', 'cancelled')),
   CONSTRAINT booking_requests_assigned CHECK (state = 'cancelled' OR (state IN ('unassigned', 'closed')) = (provider_id IS NULL)),
   CONSTRAINT booking_requests_accepted CHECK (state <> 'accepted' OR accepted_at IS NOT NULL),
@@ -47,7 +45,7 @@ INSERT INTO sqlite_sequence (name, seq)
 INSERT INTO new_booking_requests
   SELECT request.id, request.record_key, member.partner_id, member_id, is_intake, state, provider_id, authorization_number,
     starts_at, ends_at, local_offset_minutes, accepted_at, declined_at, NULL, sealed_screening_answers, sealed_sent_profile,
-    submitted_at, row_number() OVER (PARTITION BY member.partner_id ORDER BY request.id)
+    submitted_at
   FROM booking_requests AS request LEFT JOIN members AS member ON member.id = member_id ORDER BY request.id;
 DROP TABLE booking_requests;
 ALTER TABLE new_booking_requests RENAME TO booking_requests;
@@ -64,8 +62,16 @@ CREATE INDEX booking_requests_submitted ON booking_requests (submitted_at);
 CREATE INDEX booking_requests_unassigned ON booking_requests (id) WHERE state = 'unassigned';
 CREATE INDEX booking_requests_waiting ON booking_requests (id) WHERE state IN ('unassigned', 'pending');
 CREATE INDEX booking_requests_intakes ON booking_requests (member_id) WHERE state = 'unassigned' AND member_id IS NOT NULL;
--- The list of changes.
-CREATE UNIQUE INDEX booking_requests_position ON booking_requests (partner_id, position);
+
+-- The order of the last changes of a partner's requests.
+CREATE TABLE request_positions (
+  request_id INTEGER PRIMARY KEY,
+  partner_id INTEGER NOT NULL,
+  position INTEGER NOT NULL
+) STRICT;
+INSERT INTO request_positions SELECT id, partner_id, row_number() OVER (PARTITION BY partner_id ORDER BY id)
+  FROM booking_requests WHERE partner_id IS NOT NULL;
+CREATE UNIQUE INDEX request_positions_order ON request_positions (partner_id, position);
 
 CREATE TABLE new_request_notes (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

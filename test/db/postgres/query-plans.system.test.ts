@@ -147,13 +147,9 @@ describeOnPostgres('postgres: query plans of all statements', () => {
       /inner join "members".*"partner_id" = /,
       ['booking_requests_pkey', 'members_pkey'],
     ],
-    ['a page of changes', /"position" > \$\d/, ['booking_requests_position']],
-    ['the newest change of a partner', /^select max\("position"\)/, ['booking_requests_position']],
-    [
-      'the next position of a request',
-      /^UPDATE booking_requests AS request SET position/,
-      ['booking_requests_pkey', 'booking_requests_position'],
-    ],
+    ['a page of changes', /"position" > \$\d/, ['booking_requests_pkey', 'request_positions_order']],
+    ['the newest change of a partner', /^select max\("position"\)/, ['request_positions_order']],
+    ['the next position of a request', /^WITH placed AS/, ['booking_requests_pkey']],
     ['the notes of a request', /^select "id" from "request_notes" /, ['request_notes_request']],
     [
       'the expired retry receipts',

@@ -76,7 +76,7 @@ describeOnPostgres('postgres: the tables that queries declare', () => {
         column.hasDefault || column.generatedIdentity ? [`${getTableName(table)}.${column.name}`] : [],
       ),
     )
-    const later = ['providers.staff_time_off', 'providers.suspended']
+    const later = ['providers.staff_time_off', 'providers.suspended', 'request_positions.position']
     const found: string[] = []
     for (const table of names)
       for (const { name, hasDefault } of await columnsOf(table))
