@@ -30,6 +30,7 @@ export interface Filling extends Partial<Record<LimitName, number | null>> {
   readonly clock: Clock
   readonly random: RandomSource | undefined
   readonly report: Report
+  readonly resettable?: boolean
 }
 
 const noLimits: Values = {
@@ -43,9 +44,10 @@ export function openSandbox(
   filling: Filling,
   create = false,
 ): Promise<Service> {
-  const { zones, clock, random, report } = filling
+  const { zones, clock, random, report, resettable = false } = filling
+  const alone = resettable && !create
   return openService({
-    ...{ purpose: 'sandbox', database, masterKey: { file: key }, create, alone: !create, upgrade: true },
+    ...{ purpose: 'sandbox', database, masterKey: { file: key }, create, alone, upgrade: true },
     ...{ zoneFolder: zones, clock, random, report },
     // The partners' limits must not apply while the data is generated.
     limits: create ? unlimited : limitsOf({ ...noLimits, ...filling }),

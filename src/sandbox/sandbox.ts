@@ -24,7 +24,6 @@ export interface SandboxOptions extends Omit<Filling, 'clock' | 'random'> {
   readonly now?: number | undefined
   readonly frozen?: boolean
   readonly seed?: string | undefined
-  readonly resettable?: boolean
   readonly observers: readonly RequestObserver[]
 }
 

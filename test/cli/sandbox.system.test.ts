@@ -276,7 +276,7 @@ describe('cli: --database of the sandbox', () => {
     const member = (await first.get(lookUp('member-1001'))).body
     const regions = (await first.get(regionsOf('US'))).body
     expect((await first.stop()).code).toBe(0)
-    expect(readdirSync(folder.path).sort()).toEqual(['kept.sqlite', 'kept.sqlite.key', 'kept.sqlite.serving'])
+    expect(readdirSync(folder.path).sort()).toEqual(['kept.sqlite', 'kept.sqlite.key'])
     for (const name of readdirSync(folder.path)) {
       expect(statSync(folder.file(name)).mode & 0o777, name).toBe(0o600)
     }

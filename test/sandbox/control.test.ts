@@ -352,17 +352,18 @@ test('sandbox: a reset whose copy fails changes nothing', async () => {
   await kept.stop()
 })
 
-test('sandbox: a kept database can have only one sandbox, also after a reset', async () => {
+test('sandbox: a kept database can have only one resettable sandbox, also after a reset', async () => {
   using folder = new Folder()
   const database = folder.file('kept.sqlite')
   const kept = await start({ database, resettable: true })
-  const another = () => start({ database }).catch(({ kind, message }) => `${kind}: ${message}`)
+  const another = () =>
+    start({ database, resettable: true }).catch(({ kind, message }) => `${kind}: ${message}`)
   const refused = 'storage_busy: another server already uses this database; stop it first'
   expect(await another()).toBe(refused)
   await kept.control('reset')
   expect(await another()).toBe(refused)
   await kept.stop()
-  await (await start({ database })).stop()
+  await (await start({ database, resettable: true })).stop()
 })
 
 test('sandbox: a kept database with a seed never repeats a number', async () => {
