@@ -106,8 +106,8 @@ export class Submissions {
     const left = () => asked.endsAt - performance.now()
     const how = {
       locks: [
-        ...(isAudited ? [taking('audit')] : []),
-        sharing('directory'),
+        // A conflict that is being audited excludes other submissions, because it counts against their limit.
+        ...(isAudited ? [taking('audit'), taking('directory')] : [sharing('directory')]),
         takingNamed(keys, asked.draft.slot),
       ],
       attemptMillis: () =>

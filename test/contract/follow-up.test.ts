@@ -355,7 +355,7 @@ test.each([
   expect(answer.headers.get('allow')).toBe(allowed)
 })
 
-test('contract: reading back costs 1 read, and cancelling and rescheduling 1 booking each, whatever the body’s size', async () => {
+test('contract: reading back costs 1 read, and cancelling and rescheduling 1 booking each, also with a large body', async () => {
   const { token } = await service.addPartner('Budget')
   const booked = await submit(freeSlot(), undefined, token)
   const left = async (answer: Promise<Answer>) =>

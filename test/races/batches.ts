@@ -112,7 +112,7 @@ export class BatchWorld implements AsyncDisposable {
     const onlooker = openSeparateConnection(service.storage)
     const nodes: TestService[] = [service]
     while (nodes.length < nodeCount) {
-      nodes.push(await startService({ now: instant(firstDay), limits, beside: service }))
+      nodes.push(await startService({ now: instant(firstDay), limits, sharing: service }))
     }
     return new BatchWorld(service, partners, ids, other, onlooker, limits, nodes)
   }

@@ -42,7 +42,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
     const limits = { openRequests: openMost }
     staff = await startService({ storage: place.storage, directory, limits })
     nodes = await Promise.all(
-      Array.from({ length: nodeCount }, () => startService({ beside: staff, limits })),
+      Array.from({ length: nodeCount }, () => startService({ sharing: staff, limits })),
     )
     providerIds = staff.context.directory.listProviders().map(({ id }) => id)
   })

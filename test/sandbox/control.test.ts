@@ -93,7 +93,7 @@ describe('sandbox: the control routes', () => {
     ['requests/999/accept', undefined, 404, 'record_unknown', 'there is no such request'],
     ['requests/999/assign', undefined, 404, 'record_unknown', 'there is no request with that id'],
     [
-      'partners/Nobody/deactivate',
+      'partners/Unknown/deactivate',
       undefined,
       404,
       'record_unknown',

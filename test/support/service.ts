@@ -73,7 +73,7 @@ export interface TestServiceOptions {
   readonly proxies?: Networks
   readonly storage?: Storage
   /** A running service whose database and partner the new service shares. */
-  readonly beside?: { readonly partner: TestPartner; readonly storage: Storage }
+  readonly sharing?: { readonly partner: TestPartner; readonly storage: Storage }
 }
 
 /** A Tuesday. */
@@ -83,7 +83,7 @@ export const defaultNow = '2026-12-01T12:00:00Z'
 export async function startService(
   options: TestServiceOptions = {},
 ): Promise<TestService & { readonly partner: TestPartner }> {
-  const given = options.storage ?? options.beside?.storage
+  const given = options.storage ?? options.sharing?.storage
   const place = given ? null : await newStorage()
   const storage = given ?? (place as NewStorage).storage
   let now = instantOf(options.now ?? defaultNow)
@@ -105,7 +105,7 @@ export async function startService(
     const partner = await actsOf(context).addPartner(name, organization?.id ?? null, actAt(now))
     return { partner, organization, token: await issueFirstToken(context, partner, actAt(now)) }
   }
-  const partner = options.beside?.partner ?? (await addPartner('Test Partner'))
+  const partner = options.sharing?.partner ?? (await addPartner('Test Partner'))
 
   const server =
     options.listens === false

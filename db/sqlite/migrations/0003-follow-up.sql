@@ -87,7 +87,7 @@ INSERT INTO new_request_notes SELECT * FROM request_notes;
 DROP TABLE request_notes;
 ALTER TABLE new_request_notes RENAME TO request_notes;
 CREATE INDEX request_notes_request ON request_notes (request_id);
--- Inserting no rows adds a line, and a second line must not follow it when a copy is made.
+-- SQLite adds a counter of 0 for an empty table, and a copy of the database would add a second one.
 DELETE FROM sqlite_sequence WHERE seq IS NULL OR seq = 0;
 
 -- Cancelled requests with a raised or unreadable ninth item that staff have not read. Keyed by a hash and sealed, because a

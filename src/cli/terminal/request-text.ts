@@ -24,8 +24,8 @@ import { type Columns, columnsOf, fields, table } from './table'
 export function presentRequest(request: RequestRecord) {
   const { member } = request
   if (member) return presentCurrent({ ...request, member })
-  const nobody = { profile: {} } as Member
-  return { ...presentCurrent({ ...request, member: nobody }), member: null }
+  const erased = { profile: {} } as Member
+  return { ...presentCurrent({ ...request, member: erased }), member: null }
 }
 
 export function requestText(
